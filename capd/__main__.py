@@ -1,0 +1,10 @@
+"""`python -m capd` is the `capd` command."""
+
+from __future__ import annotations
+
+import sys
+
+from capd.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
