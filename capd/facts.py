@@ -6,9 +6,10 @@ and the emulators, `capd.traits` turns them into traits, records and matching lo
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import FrozenSet, Iterator, Mapping, Optional, Tuple
+from typing import Optional
 
 
 class Support(str, Enum):
@@ -37,7 +38,7 @@ class Claim:
     `values` is None when nothing was said (unknown) and empty when the answer is "none of them".
     """
 
-    values: Optional[FrozenSet[str]]
+    values: Optional[frozenset[str]]
     source: Source
 
     def support(self, value: str) -> Support:
@@ -76,7 +77,7 @@ class Machine:
         claim = self.claims.get(category)
         return claim.support(value) if claim is not None else Support.UNKNOWN
 
-    def values(self, category: str) -> Optional[FrozenSet[str]]:
+    def values(self, category: str) -> Optional[frozenset[str]]:
         """The claimed values of `category`, None when unknown."""
         claim = self.claims.get(category)
         return claim.values if claim is not None else None
@@ -115,7 +116,7 @@ class Emulator:
     arch: str
     version: Optional[str]
     fingerprint: str
-    devices: Optional[FrozenSet[str]]
+    devices: Optional[frozenset[str]]
     error: Optional[str] = None
 
 
@@ -149,12 +150,12 @@ class Discovery:
     """
 
     host: Host
-    emulators: Tuple[Emulator, ...]
-    machines: Tuple[Machine, ...]
-    trials: Tuple[Trial, ...]
+    emulators: tuple[Emulator, ...]
+    machines: tuple[Machine, ...]
+    trials: tuple[Trial, ...]
     cost: Cost
     complete: bool = True
-    problems: Tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def machine(self, arch: str, name: str, virt_type: Optional[str] = None) -> Optional[Machine]:
         """The row for `name` (alias or version) on `arch`, under the virt type in use."""
