@@ -1,4 +1,5 @@
 """Packaging entry point; everything is declared in setup.cfg."""
+
 import setuptools
 
 setuptools.setup()
