@@ -44,6 +44,14 @@ class LibvirtTimeout(LibvirtError):
     """A libvirt call was abandoned after its deadline (the libvirt API itself has none)."""
 
 
+class LibvirtRefusal(LibvirtError):
+    """libvirt answered, and the answer is no; `reason` is its text alone."""
+
+    def __init__(self, message: str, *, culprit: str = "", reason: str = "") -> None:
+        super().__init__(message, culprit=culprit)
+        self.reason = reason
+
+
 class EmulatorError(CapdError):
     """An emulator could not be asked for its devices; `culprit` is its path."""
 

@@ -36,15 +36,24 @@ class Claim:
     """What one source says about one category of one machine type.
 
     `values` is None when nothing was said (unknown) and empty when the answer is "none of them".
+    `table` are values that capd's own table grants the machine family where no source can tell,
+    `untold` those that no source ever tells, which stay unknown.
     """
 
     values: Optional[frozenset[str]]
     source: Source
+    table: frozenset[str] = frozenset()
+    untold: frozenset[str] = frozenset()
 
     def support(self, value: str) -> Support:
-        if self.values is None:
+        """Yes, no or unknown for one value."""
+        if value in self.table:
+            return Support.YES
+        if self.values is not None and value in self.values:
+            return Support.YES
+        if self.values is None or value in self.untold:
             return Support.UNKNOWN
-        return Support.YES if value in self.values else Support.NO
+        return Support.NO
 
 
 #: category name (`disk_bus`, `vif_model`, ... see `capd.table`) to what is claimed about it

@@ -60,9 +60,9 @@ def family(machine: str) -> str:
 
 def value_trait(category: Category, value: str) -> Optional[str]:
     """The host-wide trait of a value, None if the category has none."""
-    if category.custom is None:
-        return None
     row = category.value(value)
+    if category.custom is None or (row is not None and not row.trait):
+        return None
     words = (row.word if row else "") or word(value)
     standard = f"{category.standard}{words}" if category.standard else ""
     return standard if standard in standard_names() else f"{CUSTOM}{category.custom}{words}"
@@ -72,9 +72,9 @@ def family_trait(
     category: Category, value: str, machine_family: str, arch: Optional[str] = None
 ) -> Optional[str]:
     """The trait of a value within one machine family; `arch` only for an emulated one."""
-    if category.custom is None or not category.per_family:
-        return None
     row = category.value(value)
+    if category.custom is None or not category.per_family or (row and not row.trait):
+        return None
     words = (row.word if row else "") or word(value)
     return f"{CUSTOM}{_prefix(arch)}{word(machine_family)}_{category.custom}{words}"
 

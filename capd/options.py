@@ -101,9 +101,10 @@ OPTIONS: tuple[Option, ...] = (
         "libvirt",
         "call_timeout",
         NUM,
-        60.0,
-        "How long one libvirt call may take before it is abandoned. The libvirt API has no "
-        "deadline of its own; a cold probe of one emulator can take 40 s.",
+        20.0,
+        "How long a libvirt call may go unanswered before capd asks whether libvirt still "
+        "answers anything (the API has no deadline of its own). If it does, a slow first probe "
+        "of an emulator is waited for, up to sweep_timeout; if not, the call is abandoned.",
         unit="seconds",
         minimum=0.1,
     ),

@@ -32,13 +32,14 @@ class Value:
     `raw` are the source's own words for it: values of libvirt's enum, or QEMU devices any of which
     is enough. No `raw` and no `families` means that no source can tell, so it stays unknown.
     `word` is its part of the trait name. `families` are machine families that have it without
-    any source saying so.
+    any source saying so. Values that no image property can ask for have no `trait`.
     """
 
     name: str
     raw: tuple[str, ...] = ()
     word: str = ""
     families: tuple[str, ...] = ()
+    trait: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ class Category:
         return next((row for row in self.values if row.name == name), None)
 
 
-def _same(*names: str) -> tuple[Value, ...]:
+def _same(*names: str, trait: bool = True) -> tuple[Value, ...]:
     """Rows whose image property value is the source's own word."""
-    return tuple(Value(name, (name,)) for name in names)
+    return tuple(Value(name, (name,), trait=trait) for name in names)
 
 
 _PC = ("pc", "q35", "isapc", "microvm")
@@ -90,6 +91,7 @@ _EEPRO100 = _same(
     "i82559er",
     "i82562",
     "i82801",
+    trait=False,
 )
 
 CATEGORIES: tuple[Category, ...] = (
@@ -146,10 +148,11 @@ CATEGORIES: tuple[Category, ...] = (
         values=(
             Value("virtio", ("virtio-net-pci", "virtio-net-ccw", "virtio-net-device")),
             *_same("e1000", "e1000e", "igb", "ne2k_pci", "pcnet", "rtl8139", "spapr-vlan"),
-            *_same("vmxnet3", "tulip", "usb-net", "ne2k_isa", "rocker", "sungem", "eTSEC"),
-            *_same("e1000-82544gc", "e1000-82545em", "pvrdma"),
-            Value("virtio-transitional", ("virtio-net-pci-transitional",)),
-            Value("virtio-non-transitional", ("virtio-net-pci-non-transitional",)),
+            *_same("vmxnet3", "tulip", "usb-net", "ne2k_isa"),
+            *_same("rocker", "sungem", "eTSEC", trait=False),
+            *_same("e1000-82544gc", "e1000-82545em", "pvrdma", trait=False),
+            Value("virtio-transitional", ("virtio-net-pci-transitional",), trait=False),
+            Value("virtio-non-transitional", ("virtio-net-pci-non-transitional",), trait=False),
             Value("netfront", ("xen-net-device",)),
             *_EEPRO100,
             Value("lan9118"),
@@ -180,7 +183,7 @@ CATEGORIES: tuple[Category, ...] = (
                     "virtio-tablet-device",
                 ),
             ),
-            Value("ps2", ("i8042",)),
+            Value("ps2", ("i8042",), trait=False),
         ),
     ),
     Category(

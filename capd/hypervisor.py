@@ -1,0 +1,205 @@
+"""The connection to libvirt: every call with a deadline, every failure with culprit and cure.
+
+One `Hypervisor` owns one connection. `capd.discover` asks it for documents, records and events
+use `connection` for domains, always through `call`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, Callable, Optional, TypeVar
+
+import libvirt
+
+from capd.calls import Caller, CallTimeout, Outcome, TooManyStuck
+from capd.capabilities import Combination
+from capd.config import LibvirtSettings
+from capd.errors import LibvirtError, LibvirtRefusal, LibvirtTimeout
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_START = "start libvirtd or virtqemud, or set [libvirt] connection_uri"
+_READ_ONLY = (
+    "capd needs the read-write socket: libvirt refuses getDomainCapabilities on a read-only "
+    "connection; give capd's user access to libvirt-sock and remove ro from the URI"
+)
+
+
+#: error codes that judge what was asked; all others speak of the daemon or the connection
+_REFUSALS = frozenset(
+    {
+        libvirt.VIR_ERR_NO_SUPPORT,
+        libvirt.VIR_ERR_INVALID_ARG,
+        libvirt.VIR_ERR_OPERATION_FAILED,
+        libvirt.VIR_ERR_XML_ERROR,
+        libvirt.VIR_ERR_XML_DETAIL,
+        libvirt.VIR_ERR_CONFIG_UNSUPPORTED,
+    }
+)
+
+
+class Hypervisor:
+    """A libvirt connection whose calls can be abandoned; `uri` names it in every error."""
+
+    def __init__(self, settings: LibvirtSettings) -> None:
+        self.settings = settings
+        self.uri = settings.connection_uri
+        self.calls = 0
+        self.give_up = float("inf")
+        self._caller = Caller()
+        self._connection: Optional[libvirt.virConnect] = None
+        libvirt.registerErrorHandler(_ignore, None)
+
+    @property
+    def connection(self) -> libvirt.virConnect:
+        """The raw connection. Raises LibvirtError if it is not open."""
+        if self._connection is None:
+            raise LibvirtError(f"{self.uri}: not connected", culprit=self.uri)
+        return self._connection
+
+    def open(self) -> None:
+        """Connect, read-write. Raises LibvirtError, or LibvirtTimeout if nobody answers."""
+        if self._connection is not None:
+            return
+        if self.uri.split("?")[0].endswith("/session"):
+            raise LibvirtError(
+                f"{self.uri} is one user's libvirt, not the host's",
+                culprit=self.uri,
+                cure="set [libvirt] connection_uri = qemu:///system",
+            )
+        self._connection = self._guarded(
+            "connecting", libvirt.open, self.uri, timeout=self.settings.connect_timeout
+        )
+
+    def alive(self) -> bool:
+        """Whether the connection is open and its daemon answers a trivial question."""
+        if self._connection is None:
+            return False
+        try:
+            self.call("getLibVersion", self._connection.getLibVersion, timeout=5.0)
+        except LibvirtError:
+            return False
+        return True
+
+    def _still_working(self) -> bool:
+        """Whether a call past its deadline is worth more patience: libvirt answers others.
+
+        Probing an emulator for the first time takes libvirt tens of seconds; a daemon that hangs
+        answers nothing. `give_up` (monotonic seconds) ends the patience.
+        """
+        return time.monotonic() < self.give_up and self.alive()
+
+    def close(self) -> None:
+        """Disconnect; a daemon that does not answer is left behind."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                self._guarded("closing", connection.close, timeout=2.0)
+            except LibvirtError as error:
+                log.debug("%s", error)
+        self._caller.close()
+
+    def call(
+        self, what: str, function: Callable[..., T], *args: Any, timeout: Optional[float] = None
+    ) -> T:
+        """Run one libvirt call; `what` names it in errors.
+
+        `timeout` is in seconds, [libvirt] call_timeout if None. Raises LibvirtError with
+        libvirt's text, LibvirtTimeout when the deadline passes.
+        """
+        limit = self.settings.call_timeout if timeout is None else timeout
+        return self._guarded(what, function, *args, timeout=limit)
+
+    def version(self) -> str:
+        """libvirt's version at the other end, as `9.0.0`."""
+        number = self.call("getLibVersion", self.connection.getLibVersion)
+        return f"{number // 1000000}.{number // 1000 % 1000}.{number % 1000}"
+
+    def hostname(self) -> str:
+        """The host name libvirt gives, which Nova uses for the resource provider."""
+        return str(self.call("getHostname", self.connection.getHostname))
+
+    def capabilities(self) -> str:
+        """The getCapabilities document. The first call after an upgrade probes every emulator."""
+        what, ask = "getCapabilities", self.connection.getCapabilities
+        self.calls += 1
+        try:
+            timeout = self.settings.call_timeout
+            return str(self._caller.call(ask, timeout=timeout, extend=self._still_working))
+        except (libvirt.libvirtError, CallTimeout, TooManyStuck) as error:
+            raise self._translate(what, error, self.settings.call_timeout) from None
+
+    def domain_capabilities(
+        self, rows: Iterable[Combination]
+    ) -> Iterator[tuple[Combination, Outcome[str]]]:
+        """The document of each combination, or the LibvirtError that came instead."""
+        ask = self.connection.getDomainCapabilities
+        calls = (
+            (row, ask, (row.emulator, row.arch, row.machine, row.virt_type, 0)) for row in rows
+        )
+        return self._each("getDomainCapabilities", calls)
+
+    def to_native(self, guests: Iterable[tuple[T, str]]) -> Iterator[tuple[T, Outcome[str]]]:
+        """Have libvirt validate each guest (key, domain XML); nothing is defined or started."""
+        convert = self.connection.domainXMLToNative
+        calls = ((key, convert, ("qemu-argv", xml, 0)) for key, xml in guests)
+        return self._each("domainXMLToNative", calls)
+
+    def _each(
+        self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
+    ) -> Iterator[tuple[T, Outcome[str]]]:
+        outcomes = self._caller.each(
+            calls,
+            timeout=self.settings.call_timeout,
+            workers=self.settings.workers,
+            extend=self._still_working,
+        )
+        try:
+            for key, outcome in outcomes:
+                self.calls += 1
+                if outcome.error is None:
+                    yield key, outcome
+                else:
+                    error = self._translate(what, outcome.error, self.settings.call_timeout)
+                    yield key, Outcome(None, error)
+        except TooManyStuck as stuck:
+            raise self._translate(what, stuck, 0) from None
+
+    def _guarded(self, what: str, function: Callable[..., T], *args: Any, timeout: float) -> T:
+        self.calls += 1
+        try:
+            return self._caller.call(function, *args, timeout=timeout)
+        except (libvirt.libvirtError, CallTimeout, TooManyStuck) as error:
+            raise self._translate(what, error, timeout) from None
+
+    def _translate(self, what: str, error: BaseException, timeout: float) -> LibvirtError:
+        if isinstance(error, CallTimeout):
+            return LibvirtTimeout(
+                f"{self.uri}: {what} was not answered within {timeout:g} s",
+                culprit=self.uri,
+                cure="libvirt hangs or is probing emulators; see its log, restart it if it hangs",
+            )
+        if isinstance(error, TooManyStuck):
+            return LibvirtTimeout(
+                f"{self.uri}: {error}", culprit=self.uri, cure="restart the libvirt daemon"
+            )
+        if not isinstance(error, libvirt.libvirtError):
+            raise error
+        text = str(error)
+        if error.get_error_code() in _REFUSALS:
+            return LibvirtRefusal(f"{self.uri}: {what}: {text}", culprit=self.uri, reason=text)
+        cure = None
+        if "read only" in text or "read-only" in text:
+            cure = _READ_ONLY
+        elif what == "connecting":
+            cure = _START
+            if "Permission denied" in text or "authentication" in text:
+                cure = "let capd's user use libvirt: see docs/security.md"
+        return LibvirtError(f"{self.uri}: {what}: {text}", culprit=self.uri, cure=cure)
+
+
+def _ignore(_context: object, _error: object) -> None:
+    """libvirt prints errors on standard error by itself unless told not to."""
