@@ -1,0 +1,90 @@
+"""Fixtures: the real parts of `tests.rig`, shared over a session where no test can spoil them.
+
+| fixture | what | scope |
+| --- | --- | --- |
+| `libvirtd` | every installed emulator, KVM usable, emulators probed already | session |
+| `libvirtd_x86` | x86_64's emulator only | session |
+| `make_libvirtd` | `make_libvirtd(emulators=[...], fakes={...}, kvm=...)`: a test's own | test |
+| `placement` | on SQLite, `X-Auth-Token: admin`; make providers with names of your own | session |
+| `make_placement` | `make_placement(workers=..., database=...)`: a test's own | test |
+
+A part that cannot be had on this machine skips the test with the exact reason. Shared parts must
+be left as found (undefine guests, resume what was paused); what a test breaks, it makes itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable, TypeVar
+
+import pytest
+
+from tests.rig.base import Unavailable
+from tests.rig.libvirtd import Libvirtd
+from tests.rig.placement import Placement
+
+Part = TypeVar("Part")
+
+
+def _running(part: Any) -> Iterator[Any]:
+    try:
+        part.start()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    try:
+        yield part
+    finally:
+        part.stop()
+
+
+def _factory(kind: Callable[..., Part]) -> Iterator[Callable[..., Part]]:
+    made: list[Any] = []
+
+    def make(*arguments: Any, **options: Any) -> Part:
+        part: Any = kind(*arguments, **options)
+        try:
+            part.start()
+        except Unavailable as reason:
+            pytest.skip(str(reason))
+        made.append(part)
+        return part  # type: ignore[no-any-return]
+
+    try:
+        yield make
+    finally:
+        for part in reversed(made):
+            part.stop()
+
+
+@pytest.fixture(scope="session")
+def libvirtd() -> Iterator[Libvirtd]:
+    """A private libvirtd with all emulators, probed already."""
+    for daemon in _running(Libvirtd()):
+        daemon.warm_up()
+        yield daemon
+
+
+@pytest.fixture(scope="session")
+def libvirtd_x86() -> Iterator[Libvirtd]:
+    """A private libvirtd with x86_64's emulator only, probed already."""
+    for daemon in _running(Libvirtd(emulators=["x86_64"])):
+        daemon.warm_up()
+        yield daemon
+
+
+@pytest.fixture
+def make_libvirtd() -> Iterator[Callable[..., Libvirtd]]:
+    """Make libvirtds of the test's own."""
+    yield from _factory(Libvirtd)
+
+
+@pytest.fixture(scope="session")
+def placement() -> Iterator[Placement]:
+    """A Placement on SQLite."""
+    yield from _running(Placement())
+
+
+@pytest.fixture
+def make_placement() -> Iterator[Callable[..., Placement]]:
+    """Make Placements of the test's own."""
+    yield from _factory(Placement)
