@@ -72,6 +72,12 @@ class StoreError(CapdError):
     """The state database is unusable; `culprit` is its path."""
 
 
+class InputError(CapdError):
+    """A file or value given on the command line cannot be used; `culprit` names it."""
+
+    exit_code = 2
+
+
 class InstanceNotFound(CapdError):
     """No such instance; `culprit` is what was asked for."""
 
