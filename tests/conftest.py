@@ -7,6 +7,11 @@
 | `make_libvirtd` | `make_libvirtd(emulators=[...], fakes={...}, kvm=...)`: a test's own | test |
 | `placement` | on SQLite, `X-Auth-Token: admin`; make providers with names of your own | session |
 | `make_placement` | `make_placement(workers=..., database=...)`: a test's own | test |
+| `keystone`, `make_keystone` | fernet on SQLite; add users and catalog | session, test |
+| `keystone_placement` | a Placement that takes `keystone`'s tokens, in its catalog | session |
+| `mariadb`, `make_mariadb` | root without password; make databases as you like | session, test |
+| `postgresql` | likewise | session |
+| `nova_python` | path of the Python that has Nova installed (`tests.rig.nova`) | session |
 
 A part that cannot be had on this machine skips the test with the exact reason. Shared parts must
 be left as found (undefine guests, resume what was paused); what a test breaks, it makes itself.
@@ -15,11 +20,15 @@ be left as found (undefine guests, resume what was paused); what a test breaks, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Callable, TypeVar
 
 import pytest
 
+from tests.rig import nova
 from tests.rig.base import Unavailable
+from tests.rig.databases import MariaDB, PostgreSQL
+from tests.rig.keystone import Keystone
 from tests.rig.libvirtd import Libvirtd
 from tests.rig.placement import Placement
 
@@ -88,3 +97,51 @@ def placement() -> Iterator[Placement]:
 def make_placement() -> Iterator[Callable[..., Placement]]:
     """Make Placements of the test's own."""
     yield from _factory(Placement)
+
+
+@pytest.fixture(scope="session")
+def keystone() -> Iterator[Keystone]:
+    """A keystone."""
+    yield from _running(Keystone())
+
+
+@pytest.fixture
+def make_keystone() -> Iterator[Callable[..., Keystone]]:
+    """Make keystones of the test's own (each takes about 10 s)."""
+    yield from _factory(Keystone)
+
+
+@pytest.fixture(scope="session")
+def keystone_placement(keystone: Keystone) -> Iterator[Placement]:
+    """A Placement that takes keystone's tokens; user `capd`, password `secret` may write."""
+    for placement in _running(Placement(keystone_authtoken=keystone.authtoken)):
+        keystone.register("placement", placement.url)
+        keystone.create_user("capd", "secret")
+        yield placement
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """A MariaDB server."""
+    yield from _running(MariaDB())
+
+
+@pytest.fixture
+def make_mariadb() -> Iterator[Callable[..., MariaDB]]:
+    """Make MariaDB servers of the test's own."""
+    yield from _factory(MariaDB)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQL]:
+    """A PostgreSQL server."""
+    yield from _running(PostgreSQL())
+
+
+@pytest.fixture(scope="session")
+def nova_python() -> Path:
+    """The Python in whose environment Nova is installed."""
+    try:
+        return nova.python()
+    except Unavailable as reason:
+        pytest.skip(str(reason))

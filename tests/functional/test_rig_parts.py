@@ -11,6 +11,10 @@ from typing import Callable
 import pytest
 import requests
 
+from tests.rig import nova
+from tests.rig.base import REPOSITORY
+from tests.rig.databases import MariaDB, PostgreSQL
+from tests.rig.keystone import Keystone
 from tests.rig.libvirtd import Libvirtd
 from tests.rig.placement import Client, Placement
 
@@ -131,3 +135,44 @@ def test_placement_goes_down_and_comes_back_with_its_data(
     placement.launch()
     assert placement.client.providers() == {"rig-3": uuid}
     assert [(r.method, r.status) for r in placement.requests()] == [("POST", 200), ("GET", 200)]
+
+
+def test_placement_takes_tokens_of_keystone_only(
+    keystone: Keystone, keystone_placement: Placement
+) -> None:
+    with pytest.raises(AssertionError, match="401"):
+        keystone_placement.client.providers()
+    token = keystone.token("capd", "secret", "service")
+    client = Client(keystone_placement.url, token)
+    uuid = client.create_provider("rig-4")
+    assert client.providers()["rig-4"] == uuid
+    keystone.revoke(token)
+    client.request("GET", "/resource_providers", expect=[401])
+
+
+def test_placement_on_mariadb(mariadb: MariaDB, make_placement: Callable[..., Placement]) -> None:
+    placement = make_placement(database=mariadb.create("rig_placement"), workers=2)
+    uuid = placement.client.create_provider("rig-5")
+    assert mariadb.query("SELECT name, uuid FROM resource_providers", "rig_placement") == (
+        f"rig-5\t{uuid}\n"
+    )
+
+
+def test_mariadb_copies_a_database(mariadb: MariaDB) -> None:
+    mariadb.create("rig_a")
+    mariadb.query("CREATE TABLE t (n INT); INSERT INTO t VALUES (7)", "rig_a")
+    mariadb.load("rig_b", mariadb.dump("rig_a"))
+    assert mariadb.query("SELECT n FROM t", "rig_b") == "7\n"
+
+
+def test_postgresql_copies_a_database(postgresql: PostgreSQL) -> None:
+    postgresql.create("rig_a")
+    postgresql.query("CREATE TABLE t (n INT); INSERT INTO t VALUES (7)", "rig_a")
+    postgresql.create("rig_b", template="rig_a")
+    assert postgresql.query("SELECT n FROM t", "rig_b") == "7\n"
+
+
+def test_nova_is_the_release_that_is_pinned(nova_python: Path) -> None:
+    pins = (REPOSITORY / "tests/rig/requirements/nova.txt").read_text()
+    version = nova.run("import nova.version as v; print(v.version_string())").strip()
+    assert f"nova=={version}\n" in pins
