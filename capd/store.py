@@ -60,9 +60,52 @@ _TRAIT_MEMORY = (
     ) WITHOUT ROWID""",
 )
 
+#: records: what each instance was given, every change to it, definitions kept for restore
+_RECORDS = (
+    """CREATE TABLE record (
+        uuid TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        managed_by TEXT NOT NULL,
+        image TEXT,
+        arch TEXT NOT NULL,
+        virt_type TEXT NOT NULL,
+        machine TEXT,
+        since REAL NOT NULL,
+        gone REAL
+    ) WITHOUT ROWID""",
+    "CREATE INDEX record_name ON record (name)",
+    """CREATE TABLE record_property (
+        uuid TEXT NOT NULL,
+        name TEXT NOT NULL,
+        value TEXT NOT NULL,
+        source TEXT NOT NULL,
+        mixed TEXT,
+        PRIMARY KEY (uuid, name)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE record_history (
+        id INTEGER PRIMARY KEY,
+        uuid TEXT NOT NULL,
+        at REAL NOT NULL,
+        event TEXT NOT NULL,
+        property TEXT,
+        old_value TEXT,
+        old_source TEXT,
+        new_value TEXT,
+        new_source TEXT
+    )""",
+    "CREATE INDEX record_history_uuid ON record_history (uuid)",
+    """CREATE TABLE record_definition (
+        id INTEGER PRIMARY KEY,
+        uuid TEXT NOT NULL,
+        at REAL NOT NULL,
+        xml TEXT NOT NULL
+    )""",
+    "CREATE INDEX record_definition_uuid ON record_definition (uuid)",
+)
+
 #: one entry per schema version: the statements that lead from the version before to it. Landed
 #: entries never change; a new need is a new entry.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_TRAIT_MEMORY,)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_TRAIT_MEMORY, _RECORDS)
 
 
 class Store:

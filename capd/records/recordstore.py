@@ -1,0 +1,279 @@
+"""Records on disk: one transaction per instance, every change in the history.
+
+Between `capd.records.tracker` or a command and the state database (`capd.store`). The daemon and
+a command may write at the same time: what is to be written is decided inside the transaction,
+from what is in the database then, so neither undoes the other.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Optional
+
+from capd.errors import InstanceNotFound
+from capd.records.records import Property, Record, Source
+from capd.store import Store
+
+#: what a look at an instance makes of its record; None in, if there is none yet
+Change = Callable[[Optional[Record]], Optional[Record]]
+
+_COLUMNS = "uuid, name, managed_by, image, arch, virt_type, machine, since, gone"
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of an instance's history; `at` in seconds since the epoch.
+
+    `event` is recorded, defined, set, mixed, rebuilt, renamed, gone, returned, redefined or
+    restored. Of an instance that was rebuilt, the old values stand here.
+    """
+
+    at: float
+    event: str
+    property: Optional[str] = None
+    old_value: Optional[str] = None
+    old_source: Optional[str] = None
+    new_value: Optional[str] = None
+    new_source: Optional[str] = None
+
+
+class RecordStore:
+    """The records in an open `Store`. Every method raises StoreError if SQLite cannot do it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def all(self) -> dict[str, Record]:
+        """Every record by uuid, in the order of names."""
+        properties: dict[str, dict[str, Property]] = {}
+        for row in self.store.rows("SELECT uuid, name, value, source, mixed FROM record_property"):
+            properties.setdefault(row["uuid"], {})[row["name"]] = _property(row)
+        rows = self.store.rows(f"SELECT {_COLUMNS} FROM record ORDER BY name, uuid")  # noqa: S608
+        return {row["uuid"]: _record(row, properties.get(row["uuid"], {})) for row in rows}
+
+    def find(self, instance: str) -> Record:
+        """The record of a uuid or a libvirt name, of present domains first.
+
+        Raises InstanceNotFound, also if several instances bear the name.
+        """
+        rows = self.store.rows(
+            "SELECT uuid FROM record WHERE uuid = ? OR name = ? "
+            "ORDER BY uuid != ?, gone IS NOT NULL",
+            (instance.lower(), instance, instance.lower()),
+        )
+        record = self.get(rows[0]["uuid"]) if rows else None
+        if record is None:
+            raise InstanceNotFound(
+                f"Instance {instance} could not be found.",
+                culprit=instance,
+                cure="capd image-property list shows those that are recorded",
+            )
+        return record
+
+    def get(self, uuid: str) -> Optional[Record]:
+        """The record of one instance, None if there is none."""
+        rows = self.store.rows(f"SELECT {_COLUMNS} FROM record WHERE uuid = ?", (uuid,))  # noqa: S608
+        if not rows:
+            return None
+        found = self.store.rows(
+            "SELECT name, value, source, mixed FROM record_property WHERE uuid = ?", (uuid,)
+        )
+        return _record(rows[0], {row["name"]: _property(row) for row in found})
+
+    def update(self, uuid: str, change: Change, now: float, event: str = "defined") -> Record:
+        """Apply `change` to the record of `uuid` in one transaction; returns what stands then.
+
+        `event` names the change of a property in the history. Raises InstanceNotFound if there is
+        no record and `change` makes none.
+        """
+        with self.store.transaction() as connection:
+            before = self.get(uuid)
+            after = change(before)
+            if after is None:
+                raise InstanceNotFound(f"Instance {uuid} could not be found.", culprit=uuid)
+            if after != before:
+                _write(connection, before, after, now, event)
+        return after
+
+    def vanish(self, uuid: str, now: float) -> None:
+        """Note that an instance has left this host; its record stays."""
+
+        def leave(record: Optional[Record]) -> Optional[Record]:
+            return replace(record, gone=record.gone or now) if record is not None else None
+
+        if self.get(uuid) is not None:
+            self.update(uuid, leave, now)
+
+    def purge(self, before: float) -> list[str]:
+        """Forget instances that went before this time, history and all; returns their uuids."""
+        with self.store.transaction() as connection:
+            rows = connection.execute("SELECT uuid FROM record WHERE gone < ?", (before,))
+            uuids = [row["uuid"] for row in rows.fetchall()]
+            for uuid in uuids:
+                for table in ("record", "record_property", "record_history", "record_definition"):
+                    connection.execute(f"DELETE FROM {table} WHERE uuid = ?", (uuid,))  # noqa: S608
+        return uuids
+
+    def history(self, uuid: str) -> tuple[Event, ...]:
+        """Everything that happened to a record, oldest first."""
+        rows = self.store.rows(
+            "SELECT at, event, property, old_value, old_source, new_value, new_source "
+            "FROM record_history WHERE uuid = ? ORDER BY id",
+            (uuid,),
+        )
+        return tuple(Event(*row) for row in rows)
+
+    def keep_definition(self, uuid: str, xml: str, now: float) -> int:
+        """Keep a domain's definition as it was before capd changed it; returns its number."""
+        with self.store.transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO record_definition (uuid, at, xml) VALUES (?, ?, ?)", (uuid, now, xml)
+            )
+            _note(connection, uuid, Event(now, "redefined"))
+            return int(cursor.lastrowid or 0)
+
+    def drop_definition(self, number: int) -> None:
+        """Forget a kept definition, because it is in force again or was never replaced."""
+        with self.store.transaction() as connection:
+            connection.execute("DELETE FROM record_definition WHERE id = ?", (number,))
+
+    def definition(self, uuid: str) -> Optional[tuple[int, str]]:
+        """Number and XML of the definition kept last, None if there is none."""
+        rows = self.store.rows(
+            "SELECT id, xml FROM record_definition WHERE uuid = ? ORDER BY id DESC LIMIT 1",
+            (uuid,),
+        )
+        return (rows[0]["id"], rows[0]["xml"]) if rows else None
+
+    def restored(self, uuid: str, now: float) -> None:
+        """Note in the history that a kept definition is in force again."""
+        with self.store.transaction() as connection:
+            _note(connection, uuid, Event(now, "restored"))
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """Many updates, flushed to the disk together at the end.
+
+        Each is still a transaction of its own: a killed process loses none that was committed,
+        and none is half-written. Only a power cut within the block could take the last ones, and
+        they are read from libvirt again at the next start.
+        """
+        connection = self.store.connection
+        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            yield
+        finally:
+            connection.execute("PRAGMA synchronous = FULL")
+            self.store.rows("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def _write(
+    connection: sqlite3.Connection, before: Optional[Record], after: Record, now: float, event: str
+) -> None:
+    connection.execute(
+        f"INSERT OR REPLACE INTO record ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            after.uuid,
+            after.name,
+            after.managed_by,
+            after.image,
+            after.arch,
+            after.virt_type,
+            after.machine,
+            after.since,
+            after.gone,
+        ),
+    )
+    old = before.properties if before is not None else {}
+    for name in old.keys() - after.properties.keys():
+        connection.execute(
+            "DELETE FROM record_property WHERE uuid = ? AND name = ?", (after.uuid, name)
+        )
+    connection.executemany(
+        "INSERT OR REPLACE INTO record_property (uuid, name, value, source, mixed) "
+        "VALUES (?, ?, ?, ?, ?)",
+        [
+            (
+                after.uuid,
+                name,
+                found.value,
+                found.source.value,
+                json.dumps(found.mixed) if found.mixed else None,
+            )
+            for name, found in after.properties.items()
+            if old.get(name) != found
+        ],
+    )
+    for line in _changes(before, after, now, event):
+        _note(connection, after.uuid, line)
+
+
+def _changes(before: Optional[Record], after: Record, now: float, event: str) -> Iterator[Event]:
+    """The lines of history that lead from one record to the other."""
+    if before is None:
+        yield Event(now, "recorded")
+        return
+    if before.name != after.name:
+        yield Event(now, "renamed", None, before.name, None, after.name)
+    if before.gone is None and after.gone is not None:
+        yield Event(now, "gone")
+    if before.gone is not None and after.gone is None:
+        yield Event(now, "returned")
+    for name in ("image", "machine"):
+        old, new = getattr(before, name), getattr(after, name)
+        if old is not None and old != new:
+            yield Event(now, event, name, old, None, new)
+    for name in sorted(before.properties.keys() | after.properties.keys()):
+        was, now_is = before.properties.get(name), after.properties.get(name)
+        if was == now_is:
+            continue
+        if was is not None and now_is is not None and was.mixed != now_is.mixed:
+            yield Event(now, "mixed", name, " ".join(was.mixed), None, " ".join(now_is.mixed))
+        if _essence(was) != _essence(now_is):
+            yield Event(now, event, name, *_essence(was), *_essence(now_is))
+
+
+def _essence(found: Optional[Property]) -> tuple[Optional[str], Optional[str]]:
+    return (found.value, found.source.value) if found is not None else (None, None)
+
+
+def _note(connection: sqlite3.Connection, uuid: str, line: Event) -> None:
+    values: Sequence[Any] = (
+        uuid,
+        line.at,
+        line.event,
+        line.property,
+        line.old_value,
+        line.old_source,
+        line.new_value,
+        line.new_source,
+    )
+    connection.execute(
+        "INSERT INTO record_history (uuid, at, event, property, old_value, old_source, "
+        "new_value, new_source) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        values,
+    )
+
+
+def _record(row: Any, properties: dict[str, Property]) -> Record:
+    return Record(
+        row["uuid"],
+        row["name"],
+        row["managed_by"],
+        row["image"],
+        row["arch"],
+        row["virt_type"],
+        row["machine"],
+        properties,
+        row["since"],
+        row["gone"],
+    )
+
+
+def _property(row: Any) -> Property:
+    mixed = tuple(json.loads(row["mixed"])) if row["mixed"] else ()
+    return Property(row["value"], Source(row["source"]), mixed)
