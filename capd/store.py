@@ -31,12 +31,10 @@ _TRAIT_MEMORY = (
         uuid TEXT PRIMARY KEY,
         name TEXT NOT NULL,
         generation INTEGER NOT NULL,
+        customs INTEGER NOT NULL DEFAULT 0,
         missing INTEGER NOT NULL DEFAULT 0,
-        reported INTEGER NOT NULL DEFAULT 0,
-        vocabulary TEXT,
-        vocabulary_at REAL,
         reported_at REAL
-    )""",
+    ) WITHOUT ROWID""",
     """CREATE TABLE trait (
         provider TEXT NOT NULL,
         name TEXT NOT NULL,
@@ -58,6 +56,11 @@ _TRAIT_MEMORY = (
         support TEXT,
         denials INTEGER NOT NULL DEFAULT 0
     ) WITHOUT ROWID""",
+    """CREATE TABLE vocabulary (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        digest TEXT NOT NULL,
+        checked_at REAL NOT NULL
+    )""",
 )
 
 #: records: what each instance was given, every change to it, definitions kept for restore

@@ -1,0 +1,180 @@
+"""Every answer Placement can give, as a value or as an error that says what it means.
+
+Pure: status, headers and body in, parsed JSON or an exception out. `capd.placement` sends the
+requests. What each answer leads to is in docs/reporting.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from capd.errors import PlacementError
+
+#: the oldest version with traits (2017): every request names it, so no newer one changes a meaning
+MICROVERSION = "1.6"
+
+#: Placement's error code for a write against an old generation (named since microversion 1.23)
+CONCURRENT_UPDATE = "placement.concurrent_update"
+
+_TRAIT = re.compile(r"[A-Z][A-Z0-9_]+")
+_TRANSIENT = frozenset({408, 429, 502, 503, 504})
+_DETAIL = 300
+
+
+class Conflict(PlacementError):
+    """Somebody else changed the provider since it was read: read again and recompute."""
+
+
+class UnknownTraits(PlacementError):
+    """Placement does not know some of the traits; `names` are those it named, maybe none."""
+
+    def __init__(self, message: str, names: frozenset[str], **more: Optional[str]) -> None:
+        super().__init__(message, culprit=", ".join(sorted(names)), cure=more.get("cure"))
+        self.names = names
+
+
+class ProviderGone(PlacementError):
+    """Placement has no such resource provider."""
+
+
+class Unavailable(PlacementError):
+    """Placement or what stands before it is out of order; later it may not be.
+
+    A write that ends so may or may not have taken place. `after` is how long the server asked to
+    be left alone, in seconds.
+    """
+
+    after: float = 0.0
+
+
+class Unanswered(Unavailable):
+    """No answer within the time limit: trying again at once would only add to the wait."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One HTTP response. `request` is method and path, for messages; header names lower case."""
+
+    request: str
+    endpoint: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def document(self) -> Mapping[str, Any]:
+        """The body as a JSON object. Raises PlacementError if it is anything else."""
+        try:
+            parsed = json.loads(self.body)
+        except (ValueError, RecursionError):
+            parsed = None
+        if not isinstance(parsed, dict):
+            raise self._error(
+                PlacementError,
+                "answered with something that is not JSON",
+                "check that the endpoint is Placement's and no web page or proxy answers for it",
+            )
+        return parsed
+
+    def check(self) -> Answer:
+        """The answer itself if it is a success. Raises the PlacementError that fits if not."""
+        if self.status in (200, 201, 204):
+            return self
+        raise self._refusal()
+
+    def detail(self) -> str:
+        """What the server said in words, shortened; empty if nothing legible."""
+        return " ".join(str(self._field("detail") or "").split())[:_DETAIL]
+
+    def _field(self, name: str) -> Any:
+        try:
+            return json.loads(self.body)["errors"][0].get(name)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+
+    def _error(
+        self, kind: type[PlacementError], what: str, cure: Optional[str] = None
+    ) -> PlacementError:
+        message = f"Placement at {self.endpoint} {what} ({self.request}: {self.status})"
+        return kind(message, culprit=self.endpoint, cure=cure)
+
+    def _refusal(self) -> PlacementError:
+        detail = self.detail()
+        said = f": {detail}" if detail else ""
+        if self.status == 400:
+            return self._bad_request(said)
+        if self.status == 401:
+            return self._error(
+                PlacementError,
+                f"does not accept the token or password{said}",
+                "check the credentials in [placement]",
+            )
+        if self.status == 403:
+            return self._error(
+                PlacementError,
+                f"forbids this to capd's user{said}",
+                "give it the role that nova-compute's user has (service, or admin)",
+            )
+        if self.status == 404:
+            return self._not_found(said)
+        if self.status == 406:
+            return self._too_old()
+        if self.status == 409:
+            return self._conflict(said)
+        return self._server_error(said)
+
+    def _bad_request(self, said: str) -> PlacementError:
+        if "o such trait" in said:
+            names = frozenset(_TRAIT.findall(said.split("o such trait", 1)[1]))
+            return UnknownTraits(
+                f"Placement at {self.endpoint} does not know {', '.join(sorted(names))}", names
+            )
+        return self._error(PlacementError, f"calls the request wrong{said}")
+
+    def _not_found(self, said: str) -> PlacementError:
+        if "resource provider" in said.lower():
+            return self._error(ProviderGone, f"has no such resource provider{said}")
+        return self._error(
+            PlacementError,
+            f"has no such resource{said}",
+            "check that the endpoint is Placement's, with its path",
+        )
+
+    def _too_old(self) -> PlacementError:
+        newest = self._field("max_version")
+        known = f"; it knows up to {newest}" if newest else ""
+        return self._error(
+            PlacementError,
+            f"is older than microversion {MICROVERSION}, the first with traits{known}",
+            "capd needs Placement of OpenStack Pike (2017) or later",
+        )
+
+    def _conflict(self, said: str) -> PlacementError:
+        code = self._field("code")
+        if code in (None, "", "placement.undefined_code", CONCURRENT_UPDATE):
+            return self._error(Conflict, "says that the provider has changed meanwhile")
+        return self._error(PlacementError, f"sees a conflict, {code}{said}")
+
+    def _server_error(self, said: str) -> PlacementError:
+        if self.status == 500 and "concurrently updated" in said:
+            return self._error(Conflict, "says that another thread updated the provider")
+        if self.status in _TRANSIENT:
+            error = self._error(Unavailable, f"is unavailable{said}")
+            assert isinstance(error, Unavailable)
+            error.after = _seconds(self.headers.get("retry-after"))
+            return error
+        if self.status >= 500:
+            return self._error(Unavailable, f"failed inside{said}", "see Placement's own log")
+        return self._error(
+            PlacementError,
+            f"gave an unexpected answer{said}",
+            "check that the endpoint is Placement's and no web page or proxy answers for it",
+        )
+
+
+def _seconds(value: Optional[str]) -> float:
+    """A Retry-After header; its form with a date counts as none."""
+    return float(value) if value and value.isdigit() else 0.0

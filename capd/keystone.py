@@ -1,0 +1,197 @@
+"""The authenticated HTTP session: from `[placement]` to keystoneauth1.
+
+The options are keystoneauth's own and mean what they mean in nova.conf, whatever the auth type.
+keystoneauth is imported here and only when a session is needed. `auth_type` may be anything
+keystoneauth has a plugin for; `admin_token` and `none` (also written `noauth`) work without
+keystone. No message made here contains a password or token.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Optional
+from urllib.parse import urlsplit, urlunsplit
+
+from capd.answers import Unanswered, Unavailable
+from capd.errors import ConfigError, PlacementError
+
+if TYPE_CHECKING:
+    from keystoneauth1 import session as keystone_session
+    from oslo_config import cfg
+
+_GROUP = "placement"
+_ALIASES = {"noauth": "none"}
+NO_ENDPOINT = "create it, or set [placement] valid_interfaces, region_name or endpoint_override"
+_NOT_CONFIGURED = "no Placement is configured"
+
+
+@dataclass(frozen=True)
+class Service:
+    """Where Placement is to be found, and how: catalog filter or a fixed endpoint."""
+
+    filter: Mapping[str, Any]
+    endpoint: Optional[str]
+
+
+def configured(conf: cfg.ConfigOpts) -> bool:
+    """Whether `[placement]` says how to authenticate at all."""
+    return bool(_group(conf).auth_type)
+
+
+def open_session(conf: cfg.ConfigOpts, timeout: float) -> tuple[keystone_session.Session, Service]:
+    """A session for Placement; nothing is sent yet. `timeout` in seconds, for each request.
+
+    Raises ConfigError if the options do not make a session.
+    """
+    from keystoneauth1 import exceptions, loading
+
+    _quieten()
+    group = _group(conf)
+    if not group.auth_type:
+        raise ConfigError(
+            _NOT_CONFIGURED,
+            culprit="auth_type",
+            cure="set [placement] auth_type and its credentials, or give nova.conf as another "
+            "--config-file",
+        )
+    try:
+        auth = _plugin(conf, group)
+        session = loading.load_session_from_conf_options(
+            conf, _GROUP, auth=auth, timeout=group.timeout or timeout
+        )
+    except exceptions.NoMatchingPlugin:
+        raise ConfigError(
+            f"[placement] auth_type: keystoneauth has no plugin {group.auth_type}",
+            culprit="auth_type",
+            cure="for example password, v3applicationcredential or admin_token",
+        ) from None
+    except exceptions.MissingRequiredOptions as error:
+        missing = ", ".join(option.dest for option in error.options)
+        raise ConfigError(f"[placement] lacks {missing}", culprit=missing) from None
+    except (exceptions.ClientException, ValueError, TypeError, ImportError) as error:
+        raise ConfigError(
+            f"[placement] auth_type {group.auth_type}: {type(error).__name__}: {error}",
+            culprit="auth_type",
+        ) from None
+    if group.insecure:
+        import urllib3
+
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    return session, _service(group)
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """What a keystoneauth session raises when it, the network or a server fails."""
+    from keystoneauth1.exceptions import ClientException
+
+    return (ClientException, OSError, ValueError)
+
+
+def explain(error: Exception, peer: str) -> PlacementError:
+    """A failure of keystoneauth or of the connection, in words. `peer` is who was asked."""
+    from keystoneauth1 import exceptions
+
+    text = " ".join(str(error).split())
+    if isinstance(error, exceptions.ConnectTimeout):
+        return Unanswered(
+            f"{peer} does not answer in time",
+            culprit=peer,
+            cure="[placement] request_timeout is the limit",
+        )
+    if isinstance(error, exceptions.SSLError):
+        return PlacementError(
+            f"{peer}: TLS failed: {_cut(text)}",
+            culprit=peer,
+            cure="check cafile, certfile and keyfile in [placement], and the server's name",
+        )
+    if isinstance(error, exceptions.ConnectFailure):
+        return Unavailable(f"{peer} cannot be reached: {_cut(text)}", culprit=peer)
+    if isinstance(error, (exceptions.EmptyCatalog, exceptions.EndpointNotFound)):
+        return PlacementError(
+            f"{peer}: the catalog has no placement endpoint",
+            culprit=peer,
+            cure=NO_ENDPOINT,
+        )
+    if isinstance(error, exceptions.Unauthorized):
+        return PlacementError(
+            f"{peer} does not accept the credentials",
+            culprit=peer,
+            cure="check the user, password or application credential in [placement]",
+        )
+    if isinstance(error, exceptions.DiscoveryFailure):
+        return Unavailable(
+            f"{peer} did not say which API versions it has",
+            culprit=peer,
+            cure="check auth_url, and that keystone runs",
+        )
+    if isinstance(error, exceptions.HttpError):
+        status = getattr(error, "http_status", 0)
+        kind = Unavailable if status >= 500 or status == 429 else PlacementError
+        return kind(f"{peer} answered {status}: {_cut(text)}", culprit=peer)
+    if isinstance(error, exceptions.UnknownConnectionError) and not isinstance(
+        error.original, ValueError
+    ):
+        return Unavailable(f"{peer}: the answer broke off: {_cut(text)}", culprit=peer)
+    return PlacementError(f"{peer}: {type(error).__name__}: {_cut(text)}", culprit=peer)
+
+
+def without_secrets(url: str) -> str:
+    """A URL without user, password, query and fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def identity_url(conf: cfg.ConfigOpts) -> str:
+    """Who is asked for tokens, for messages."""
+    url = getattr(_group(conf), "auth_url", None)
+    return f"keystone at {without_secrets(url)}" if url else "the auth plugin"
+
+
+def _group(conf: cfg.ConfigOpts) -> Any:
+    """`[placement]`, or the section it names, with keystoneauth's common options registered."""
+    from keystoneauth1 import loading
+
+    loading.register_auth_conf_options(conf, _GROUP)
+    loading.register_session_conf_options(conf, _GROUP)
+    loading.register_adapter_conf_options(conf, _GROUP)
+    return conf[_GROUP]
+
+
+def _plugin(conf: cfg.ConfigOpts, group: Any) -> Any:
+    from keystoneauth1 import loading
+
+    section = group.auth_section or _GROUP
+    name = conf[section].auth_type
+    loader = loading.get_plugin_loader(_ALIASES.get(name, name))
+    conf.register_opts([option._to_oslo_opt() for option in loader.get_options()], group=section)
+    return loader.load_from_options_getter(lambda option: conf[section][option.dest])
+
+
+def _service(group: Any) -> Service:
+    interfaces = group.valid_interfaces or ([group.interface] if group.interface else None)
+    return Service(
+        filter={
+            "service_type": group.service_type or "placement",
+            "service_name": group.service_name,
+            "interface": interfaces or ["internal", "public"],
+            "region_name": group.region_name,
+        },
+        endpoint=group.endpoint_override,
+    )
+
+
+def _quieten() -> None:
+    """keystoneauth and urllib3 warn on every attempt; what matters is in capd's own words."""
+    for name in ("keystoneauth", "urllib3"):
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET and not logging.getLogger().isEnabledFor(logging.DEBUG):
+            logger.setLevel(logging.CRITICAL)
+
+
+def _cut(text: str) -> str:
+    """The heart of a library's message: no URLs (they may hold secrets), no great length."""
+    words = [word for word in text.split() if "://" not in word]
+    return " ".join(words)[:200]

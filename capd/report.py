@@ -1,0 +1,291 @@
+"""One pass: from verdicts to what the provider shows, and back into memory.
+
+`Reporter` is what the daemon, `--once`, `--dump` and `--withdraw` use. A pass makes sure that the
+names exist, finds the provider, reads it, has `capd.plan` say what is to change, and writes that
+once, with the generation it was read at; whenever somebody else came between, it reads and plans
+anew. `preview` goes the same way and stops before the first write.
+
+A failed pass is a `Report` with an error, never an exception: the next pass tries again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Callable, Optional
+
+from capd import ledger as ledgers
+from capd import plan as plans
+from capd.answers import Conflict, ProviderGone, Unanswered, Unavailable, UnknownTraits
+from capd.config import Settings
+from capd.errors import CapdError, PlacementError
+from capd.jitter import waits
+from capd.ledger import UNCONFIRMED, Intent, Ledger, Shown, is_custom
+from capd.memory import Memory
+from capd.outcome import Report, news
+from capd.placement import Pause, Placement
+from capd.plan import Judge, Plan
+from capd.provider import Identity, Provider, ProviderMissing, find, identify
+from capd.store import Store
+from capd.verdicts import Assessment
+from capd.vocabulary import Vocabulary
+
+_TRIES = 10
+_FIRST_WAIT = 0.05
+_LONGEST_WAIT = 2.0
+
+#: a plan from the settled ledger, what the provider shows, and the names Placement lacks
+Planner = Callable[[Ledger, Shown, frozenset[str]], Plan]
+
+
+@dataclass
+class _Pass:
+    """What has happened so far in one pass; `lacking` are names Placement does not have."""
+
+    added: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    changes: list[str] = field(default_factory=list)
+    lacking: frozenset[str] = frozenset()
+
+
+class Reporter:
+    """Reports for one host; keeps the connection, token and provider from pass to pass.
+
+    `hostname` is libvirt's and may be corrected between passes. `pause` sleeps (seconds); what it
+    raises ends the pass at once and comes through.
+    """
+
+    def __init__(
+        self, settings: Settings, store: Store, hostname: str, pause: Pause = time.sleep
+    ) -> None:
+        self.hostname = hostname
+        self._settings = settings
+        self._memory = Memory(store)
+        self._client = Placement(settings, pause)
+        self._vocabulary = Vocabulary(self._client, self._memory)
+        self._found: Optional[tuple[Identity, Provider]] = None
+        self._told = frozenset(override.trait for override in settings.traits.overrides)
+        self._last = Plan()
+
+    def preview(self, assessment: Assessment) -> Plan:
+        """What a pass would do now. Reads only, from Placement and from the store."""
+        self._client.begin()
+        judge = Judge(assessment, self._settings.traits.standard)
+        try:
+            provider = self._provider(create=False)
+            shown = self._client.provider_traits(provider.uuid)
+            ledger, _ = ledgers.settle(self._memory.ledger(provider.uuid), shown, self._told)
+            known = plans.learned(judge, self._memory.knowledge(), ledger, shown.traits)
+            plan = plans.make(judge, known, ledger, shown)
+            standard = [name for name in plan.add if not is_custom(name)]
+            lacking = frozenset(standard) - self._client.known(standard)
+            plan = plans.make(judge, known, ledger, shown, lacking)
+        except CapdError as error:
+            return Plan(error=error.line())
+        return _of(plan, provider)
+
+    def report(self, assessment: Assessment) -> Report:
+        """One pass. Never raises for what the network, Placement or the store can do."""
+        judge = Judge(assessment, self._settings.traits.standard)
+
+        def run(done: _Pass) -> Plan:
+            before = known = self._memory.knowledge()
+
+            def learn(ledger: Ledger, traits: frozenset[str]) -> None:
+                nonlocal known
+                if known is before:  # a denial counts once in a pass, however often it is planned
+                    known = plans.learned(judge, before, ledger, traits)
+                    self._memory.learn(before, known)
+
+            def planner(ledger: Ledger, shown: Shown, lacking: frozenset[str]) -> Plan:
+                learn(ledger, shown.traits)
+                return plans.make(judge, known, ledger, shown, lacking)
+
+            try:
+                self._vocabulary.ensure(assessment.vocabulary)
+                if self._vocabulary.checked:
+                    self._found = None  # as rarely: is the provider still the right one
+                create = self._settings.placement.create_provider
+                return self._carry_out(planner, done, assessment.vocabulary, create)
+            finally:
+                learn(Ledger(), frozenset())
+
+        return self._run(run)
+
+    def withdraw(self, dry_run: bool = False) -> Report:
+        """Take back what capd owns, by its memory and by its prefix; names stay defined."""
+
+        def run(done: _Pass) -> Plan:
+            if dry_run:
+                provider = self._provider(create=False)
+                shown = self._client.provider_traits(provider.uuid)
+                ledger, _ = ledgers.settle(self._memory.ledger(provider.uuid), shown)
+                return _of(plans.withdrawal(ledger, shown), provider)
+            plan = self._carry_out(
+                lambda book, shown, _: plans.withdrawal(book, shown), done, (), create=False
+            )
+            if plan.provider:
+                self._memory.forget(plan.provider)
+            return plan
+
+        return self._run(run)
+
+    def _run(self, run: Callable[[_Pass], Plan]) -> Report:
+        self._client.begin()
+        done = _Pass()
+        try:
+            plan = run(done)
+        except CapdError as error:
+            plan = replace(self._last, add=(), remove=(), pending=(), error=error.line())
+        lines = news(self._last, plan, done.added, done.removed)
+        self._last = plan
+        return Report(
+            plan,
+            tuple(sorted(done.added)),
+            tuple(sorted(done.removed)),
+            (*done.changes, *lines),
+            self._vocabulary.problems(),
+            self._client.requests,
+        )
+
+    # -- the way to the provider
+
+    def _provider(self, create: bool) -> Provider:
+        """The provider by what this host knows now; asked for only if that has changed."""
+        identity = identify(self._settings.placement, self.hostname)
+        if self._found is None or self._found[0] != identity:
+            if not identity.uuid and not identity.name:
+                raise ProviderMissing(
+                    "the host's name is not known yet, so neither is its resource provider",
+                    cure="set [placement] provider_uuid or provider_name",
+                )
+            self._found = None
+            self._found = (identity, find(self._client, identity, create))
+        return self._found[1]
+
+    def _read(self, create: bool) -> tuple[Provider, Shown]:
+        """The provider and what it shows; one that has gone is looked for anew, once."""
+        provider = self._provider(create)
+        try:
+            return provider, self._client.provider_traits(provider.uuid)
+        except ProviderGone:
+            self._found = None
+            before = self._memory.ledger(provider.uuid)
+            if before.generation != -1:
+                gone = ledgers.vanished(before)
+                self._memory.keep(provider.uuid, provider.name, before, gone)
+        provider = self._provider(create)
+        return provider, self._client.provider_traits(provider.uuid)
+
+    # -- the pass itself
+
+    def _carry_out(
+        self, planner: Planner, done: _Pass, vocabulary: Iterable[str], create: bool
+    ) -> Plan:
+        """Read, plan and write until the plan is empty."""
+        provider, shown = self._read(create)
+        ledger = self._settle(provider, shown, done)
+        done.lacking = self._lacking(planner, ledger, shown)
+        delays = waits(_TRIES, _FIRST_WAIT, _LONGEST_WAIT)
+        while not (plan := planner(ledger, shown, done.lacking)).empty:
+            delay = next(delays, None)
+            if delay is None:
+                raise PlacementError(
+                    f"provider {provider.name} could not be brought to the planned traits in "
+                    f"{_TRIES} writes; the next pass tries again",
+                    culprit=provider.uuid,
+                )
+            try:
+                ledger, shown = self._write(provider, ledger, shown, plan, done)
+            except UnknownTraits as error:
+                done.lacking |= self._learn_lacking(error, plan, vocabulary)
+                ledger = self._memory.ledger(provider.uuid)
+            except Unanswered:
+                raise
+            except (Conflict, Unavailable):
+                if not self._client.rest(delay):
+                    raise
+                provider, shown = self._read(create=False)
+                ledger = self._settle(provider, shown, done)
+        self._finish(provider, ledger, shown, plan)
+        return _of(plan, provider)
+
+    def _settle(self, provider: Provider, shown: Shown, done: _Pass) -> Ledger:
+        before = self._memory.ledger(provider.uuid)
+        after, contests = ledgers.settle(before, shown, self._told)
+        self._memory.keep(provider.uuid, provider.name, before, after)
+        if before.missing or shown.generation < before.generation:
+            done.changes.append(f"provider {provider.name} was made anew; reporting afresh")
+        done.changes += [f"contested: {contest.line()}" for contest in contests]
+        return after
+
+    def _write(
+        self, provider: Provider, ledger: Ledger, shown: Shown, plan: Plan, done: _Pass
+    ) -> tuple[Ledger, Shown]:
+        """One PUT, noted before and after; the ledger and the set it led to."""
+        intent = _intent(plan, shown, marking=UNCONFIRMED not in done.lacking)
+        noted = ledger
+        if intent.adds or intent.removes or ledger.intents:
+            noted = ledgers.noted(ledger, intent)
+            self._memory.keep(provider.uuid, provider.name, ledger, noted)
+        traits = plans.target(plan, shown) | intent.evidence
+        try:
+            now = self._client.write_traits(provider.uuid, shown.generation, traits)
+        except Unavailable:
+            raise
+        except PlacementError:
+            refused = ledgers.refused(noted, intent)
+            self._memory.keep(provider.uuid, provider.name, noted, refused)
+            raise
+        after = ledgers.written(noted, intent, now)
+        self._memory.keep(provider.uuid, provider.name, noted, after)
+        done.added |= set(plan.add)
+        done.removed |= set(plan.remove) - {UNCONFIRMED}
+        return after, now
+
+    def _lacking(self, planner: Planner, ledger: Ledger, shown: Shown) -> frozenset[str]:
+        """Names wanted that Placement did not have the last time and still has not."""
+        failed = self._vocabulary.failed
+        if not ledger.unknown:
+            return failed
+        wanted = ledger.unknown & frozenset(planner(ledger, shown, frozenset()).add)
+        return failed | (wanted - self._client.known(wanted))
+
+    def _learn_lacking(
+        self, error: UnknownTraits, plan: Plan, vocabulary: Iterable[str]
+    ) -> frozenset[str]:
+        """What Placement lacks of a plan, after creating what can be created.
+
+        Raises `error` again if nothing came of it.
+        """
+        sent = frozenset(plan.add) | {UNCONFIRMED}
+        named = error.names & sent or sent - self._client.known(sent)
+        customs = frozenset(filter(is_custom, named))
+        if customs:
+            self._vocabulary.ensure({*vocabulary, *customs}, again=True)
+        lacking = (named - customs) | (customs & self._vocabulary.failed)
+        if not named:
+            raise error
+        return lacking
+
+    def _finish(self, provider: Provider, ledger: Ledger, shown: Shown, plan: Plan) -> None:
+        unknown = frozenset(name for name in plan.unknown_to_placement if not is_custom(name))
+        after = replace(ledger, unknown=unknown, customs=bool(shown.customs - {UNCONFIRMED}))
+        self._memory.keep(provider.uuid, provider.name, ledger, after)
+        self._memory.reported(provider.uuid)
+
+
+def _intent(plan: Plan, shown: Shown, marking: bool) -> Intent:
+    """What to note before a write: its standard traits, and by what to know it again."""
+    adds = frozenset(name for name in plan.add if not is_custom(name))
+    removes = frozenset(name for name in plan.remove if not is_custom(name))
+    evidence = frozenset(plan.add) - adds
+    leaves = bool(shown.customs - set(plan.remove))
+    if not evidence and marking and (adds or (removes and leaves)):
+        evidence = frozenset({UNCONFIRMED}) - shown.traits
+    return Intent(shown.generation, adds, removes, evidence)
+
+
+def _of(plan: Plan, provider: Provider) -> Plan:
+    return replace(plan, provider=provider.uuid, name=provider.name, how=provider.how)
