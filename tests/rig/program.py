@@ -6,12 +6,12 @@ assert done.code == 0, done.err
 
 from __future__ import annotations
 
+import json
 import os
-import select
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from tests.rig.base import REPOSITORY
 
 @dataclass(frozen=True)
 class Done:
-    """How a run ended. `peak` is the most memory it had resident, in bytes; `seconds` wall time."""
+    """How a run ended: wall time in seconds, the most resident memory in bytes."""
 
     code: int
     out: str
@@ -77,36 +77,39 @@ def capd(
         return _run(words, place, {**environment(measured), **(env or {})}, timeout, stdin)
 
 
+#: a small process between: what exec leaves of its parent's size in the child's count is small
+_LAUNCH = """
+import json, os, sys, time
+begun = time.monotonic()
+pid = os.fork()
+if pid == 0:
+    os.execvp(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(pid, 0)
+code = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+with open(sys.argv[1], "w") as stream:
+    json.dump([code, time.monotonic() - begun, usage.ru_maxrss * 1024], stream)
+"""
+
+
 def _run(
     words: Sequence[str], place: Path, env: Mapping[str, str], timeout: float, stdin: Optional[str]
 ) -> Done:
-    """Through files and wait4, for the exact memory of this one child."""
-    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as out:
-        given.write(stdin or "")
-        given.seek(0)
-        with tempfile.TemporaryFile("w+") as err:
-            begun = time.monotonic()
-            process = subprocess.Popen(
-                words, stdin=given, stdout=out, stderr=err, cwd=str(place), env=env
-            )
-            handle = os.pidfd_open(process.pid)
-            try:
-                ready = select.select([handle], [], [], timeout)[0]
-                seconds = time.monotonic() - begun
-                if not ready:
-                    process.kill()
-                _, status, usage = os.wait4(process.pid, 0)
-            finally:
-                os.close(handle)
-            process.returncode = code = _exit_code(status)
-            out.seek(0)
-            err.seek(0)
-            texts = out.read(), err.read()
-    if not ready:
-        raise subprocess.TimeoutExpired(list(words), timeout, *texts)
-    return Done(code, *texts, seconds, usage.ru_maxrss * 1024)
-
-
-def _exit_code(status: int) -> int:
-    """As subprocess counts: negative for a signal."""
-    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+    with tempfile.NamedTemporaryFile("r", prefix="capd-run-") as result:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _LAUNCH, result.name, *words],
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=str(place),
+            env=env,
+            start_new_session=True,
+        )
+        try:
+            out, err = process.communicate(stdin, timeout=timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            raise
+        code, seconds, peak = json.load(result)
+    return Done(code, out, err, seconds, peak)
