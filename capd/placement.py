@@ -160,17 +160,21 @@ class Placement:
                 culprit=self._where(),
             ) from None
 
-    def _ask(self, method: str, path: str) -> Answer:
+    def get(self, path: str, microversion: str) -> Answer:
+        """A GET of the caller's own, at another microversion: what matching asks."""
+        return self._ask("GET", path, microversion)
+
+    def _ask(self, method: str, path: str, microversion: str = MICROVERSION) -> Answer:
         """A request that may be repeated, and its successful answer."""
         for wait in waits(_REPEATS, _FIRST_WAIT, _LONGEST_WAIT):
             try:
-                return self._send(method, path).check()
+                return self._send(method, path, microversion=microversion).check()
             except Unanswered:
                 raise
             except Unavailable as error:
                 if not self.rest(max(wait, error.after)):
                     raise
-        return self._send(method, path).check()
+        return self._send(method, path, microversion=microversion).check()
 
     def rest(self, seconds: float) -> bool:
         """Wait, unless the pass would be over by then or the wait is unreasonable."""
@@ -179,14 +183,16 @@ class Placement:
         self._pause(seconds)
         return True
 
-    def _send(self, method: str, path: str, body: Any = None) -> Answer:
+    def _send(
+        self, method: str, path: str, body: Any = None, microversion: str = MICROVERSION
+    ) -> Answer:
         """One request and its answer, whatever it is."""
         session, service = self._connect()
         limit = self._limit(session.timeout)
         endpoint = self._endpoint(session, service)
         self.requests += 1
         headers = {
-            "OpenStack-API-Version": f"placement {MICROVERSION}",
+            "OpenStack-API-Version": f"placement {microversion}",
             "Accept": "application/json",
         }
         more: dict[str, Any] = {"json": body} if body is not None else {}

@@ -13,6 +13,11 @@ from typing import Optional
 from capd.names import family_trait, value_trait
 from capd.table import Category
 
+#: categories of asks that are no rows of the table
+MACHINE = "machine_type"
+ARCHITECTURE = "architecture"
+EMULATION = "emulated_architecture"
+
 
 class Status(str, Enum):
     """What became of one property."""
@@ -52,8 +57,8 @@ class Scope:
 class Ask:
     """One trait that a host must have (`forbidden`: must not have).
 
-    `category` (a name of `capd.table`), `value` and `scope` are None for a trait that stands for
-    itself: a machine type, an architecture, or one the operator named.
+    `category` is a name of `capd.table` or one of the three above; it, `value` and `scope` are
+    None for a trait that the operator named.
     """
 
     trait: str

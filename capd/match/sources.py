@@ -70,11 +70,15 @@ _PAIR = re.compile(r"\s*(?P<key>[^=\s]+)='(?P<value>(?:[^'\\]|\\.)*)'\s*(?:,|\Z)
 
 @dataclass(frozen=True)
 class Image:
-    """An image's name, its properties as text, and whether its root disk is a volume."""
+    """An image's name, its properties as text, and whether its root disk is a volume.
+
+    `identity` is what the openstack client finds it by: the uuid, where it is known.
+    """
 
     name: str
     properties: Mapping[str, str]
     volume_backed: bool = False
+    identity: str = ""
 
 
 def read_image(path: Path) -> Image:
@@ -94,7 +98,11 @@ def read_image(path: Path) -> Image:
     named = _texts({k: v for k, v in found.items() if plain or k not in _ATTRIBUTES})
     mapping = named.get("block_device_mapping") or named.get("img_block_device_mapping") or ""
     name = "" if plain else document.get("name") if volume is None else found.get("image_name")
-    return Image(str(name or ""), named, volume is not None or volume_root(mapping))
+    key = "id" if volume is None else "image_id"
+    identity = "" if plain else (document if volume is None else found).get(key) or name
+    return Image(
+        str(name or ""), named, volume is not None or volume_root(mapping), str(identity or "")
+    )
 
 
 def with_properties(image: Image, assignments: Sequence[str]) -> Image:

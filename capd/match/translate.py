@@ -16,7 +16,16 @@ from capd.fields import FIELDS
 from capd.match import devices, disputes, spellings
 from capd.match.flavors import GROUP_SPEC, Flavor, amount
 from capd.match.guest import Given, Guest, given, mapped_buses, read
-from capd.match.outcomes import Ask, Origin, Outcome, Translation
+from capd.match.outcomes import (
+    ARCHITECTURE,
+    EMULATION,
+    MACHINE,
+    Ask,
+    Origin,
+    Outcome,
+    Scope,
+    Translation,
+)
 from capd.names import emulated_arch_trait, host_arch_trait, machine_trait, standard_names
 from capd.table import BY_NAME, BY_PROPERTY, FAMILIES
 
@@ -76,7 +85,8 @@ def _architecture(entry: Given, name: str, guest: Guest, exact: bool) -> Outcome
         note = f"exact traits need hosts with {guest.foreign} in [traits] emulated"
         if guest.machine is None:
             note += "; Nova gives such a guest pc unless hw_machine_type names another"
-    return entry.asked([Ask(trait)], spelling.word, note)
+    ask = Ask(trait, category=ARCHITECTURE if own else EMULATION, value=spelling.word)
+    return entry.asked([ask], spelling.word, note)
 
 
 def _machine(entry: Given, guest: Guest, exact: bool) -> Outcome:
@@ -90,7 +100,9 @@ def _machine(entry: Given, guest: Guest, exact: bool) -> Outcome:
     if not note and not guest.familiar:
         where = f" of {guest.arch}" if guest.arch in FAMILIES else ""
         note = f"no machine family{where} with traits of its own: only this trait is exact"
-    return entry.asked([Ask(machine_trait(spelling.word, guest.foreign))], spelling.word, note)
+    trait = machine_trait(spelling.word, guest.foreign)
+    ask = Ask(trait, category=MACHINE, value=spelling.word, scope=Scope(None, guest.foreign))
+    return entry.asked([ask], spelling.word, note)
 
 
 def _volumes(entry: Given, guest: Guest, exact: bool) -> Outcome:

@@ -22,11 +22,13 @@ def write(tmp_path: Path, document: Any) -> Path:
 
 WANTED = {"hw_disk_bus": "scsi", "hw_machine_type": "q35", "trait:CUSTOM_X": "required"}
 
+UUID = "5f1c7d8e-0000-0000-0000-000000000001"
+
 OPENSTACK = {
     "checksum": "0" * 32,
     "container_format": "bare",
     "disk_format": "qcow2",
-    "id": "5f1c7d8e-0000-0000-0000-000000000001",
+    "id": UUID,
     "min_disk": 0,
     "min_ram": 0,
     "name": "debian",
@@ -52,7 +54,8 @@ GLANCE = {
     ids=["openstack", "glance", "glance-v1"],
 )
 def test_images_of_every_tool(tmp_path: Path, document: Any) -> None:
-    assert read_image(write(tmp_path, document)) == Image("debian", WANTED)
+    image = read_image(write(tmp_path, document))
+    assert image == Image("debian", WANTED, False, str(document.get("id", "debian")))
 
 
 def test_a_plain_mapping_of_properties(tmp_path: Path) -> None:
@@ -61,9 +64,9 @@ def test_a_plain_mapping_of_properties(tmp_path: Path) -> None:
 
 def test_an_image_without_properties(tmp_path: Path) -> None:
     document = {**OPENSTACK, "properties": {}}
-    assert read_image(write(tmp_path, document)) == Image("debian", {})
+    assert read_image(write(tmp_path, document)) == Image("debian", {}, False, UUID)
     document["properties"] = None
-    assert read_image(write(tmp_path, document)) == Image("debian", {})
+    assert read_image(write(tmp_path, document)) == Image("debian", {}, False, UUID)
 
 
 def test_properties_as_the_text_of_an_older_client(tmp_path: Path) -> None:
@@ -91,7 +94,7 @@ def test_b54_a_volume_and_a_snapshot_of_a_volume_backed_instance(tmp_path: Path)
         "size": 10,
         "volume_image_metadata": {**WANTED, "image_name": "debian", "min_ram": "0"},
     }
-    assert read_image(write(tmp_path, volume)) == Image("debian", WANTED, True)
+    assert read_image(write(tmp_path, volume)) == Image("debian", WANTED, True, "debian")
     mapping = json.dumps([{"boot_index": 0, "destination_type": "volume", "disk_bus": "scsi"}])
     image = read_image(write(tmp_path, {"block_device_mapping": mapping, "hw_disk_bus": "scsi"}))
     assert image.volume_backed
@@ -100,7 +103,7 @@ def test_b54_a_volume_and_a_snapshot_of_a_volume_backed_instance(tmp_path: Path)
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(OPENSTACK)))
-    assert read_image(Path("-")) == Image("debian", WANTED)
+    assert read_image(Path("-")) == Image("debian", WANTED, False, UUID)
 
 
 @pytest.mark.parametrize(
