@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional, Protocol
 
-from capd import capabilities, devices
+from capd import capabilities, devices, trial
 from capd.calls import Outcome
 from capd.capabilities import Combination, Listing
 from capd.config import Settings
@@ -51,9 +51,7 @@ class Witness(Protocol):
     def emulators(self, paths: Sequence[str]) -> Iterator[Answer]:
         """What each emulator answers; they start on it at once, not when first iterated."""
 
-    def try_claims(
-        self, machine: Machine, claims: Iterable[tuple[str, str]], names: Optional[frozenset[str]]
-    ) -> tuple[Trial, ...]:
+    def try_claims(self, machine: Machine, claims: Iterable[tuple[str, str]]) -> tuple[Trial, ...]:
         """Verdicts on claimed values of one machine type."""
 
     def calls(self) -> int:
@@ -216,9 +214,7 @@ class _Pass:
                 break
             trials.extend(tried)
             accepted.update(
-                (trial.arch, trial.category, trial.value)
-                for trial in tried
-                if trial.refused is None
+                (one.arch, one.category, one.value) for one in tried if one.refused is None
             )
         return tuple(trials)
 
@@ -234,8 +230,13 @@ class _Pass:
         known = self.memo.trials.get(key)
         if known is not None:
             return known
+        hopeless: tuple[Trial, ...] = ()
+        if machine.emulator in names:
+            hopeless = trial.impossible(machine, wanted, names[machine.emulator])
+        settled = {(refuted.category, refuted.value) for refuted in hopeless}
+        open_claims = [pair for pair in wanted if pair not in settled]
         try:
-            tried = self.witness.try_claims(machine, wanted, names.get(machine.emulator))
+            tried = hopeless + self.witness.try_claims(machine, open_claims)
         except CapdError as error:
             self.problems.append(f"no trials of {machine.name}: {error}")
             return None

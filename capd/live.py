@@ -71,10 +71,9 @@ class LiveWitness:
         self,
         machine: Machine,
         claims: Iterable[tuple[str, str]],
-        names: Optional[frozenset[str]],
     ) -> tuple[Trial, ...]:
         """Let libvirt validate a minimal guest for each claimed value."""
-        return trial.run(self.hypervisor, machine, claims, names)
+        return trial.run(self.hypervisor, machine, claims)
 
     def calls(self) -> int:
         """libvirt calls made for this witness."""

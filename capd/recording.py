@@ -111,10 +111,9 @@ class Recorder:
         self,
         machine: Machine,
         claims: Iterable[tuple[str, str]],
-        names: Optional[frozenset[str]],
     ) -> tuple[Trial, ...]:
         """As `inner`; kept."""
-        trials = self.inner.try_claims(machine, claims, names)
+        trials = self.inner.try_claims(machine, claims)
         self._trials.extend(trials)
         return trials
 
@@ -217,7 +216,6 @@ class Recording:
         self,
         machine: Machine,
         claims: Iterable[tuple[str, str]],
-        names: Optional[frozenset[str]],
     ) -> tuple[Trial, ...]:
         """The recorded trials of that machine type, none if trials were not recorded."""
         key = (machine.arch, machine.virt_type, machine.name)

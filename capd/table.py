@@ -308,7 +308,10 @@ CATEGORIES: tuple[Category, ...] = (
         "STORAGE_",
         element="devices/filesystem",
         enum="driverType",
-        values=(Value("virtiofs", ("virtiofs",), "VIRTIO_FS"),),
+        values=(
+            Value("virtiofs", ("virtiofs",), "VIRTIO_FS"),
+            *_same("path", "handle", "mtp", trait=False),
+        ),
     ),
     Category(
         "rng_model",
@@ -319,7 +322,10 @@ CATEGORIES: tuple[Category, ...] = (
         "RNG_MODEL_",
         element="devices/rng",
         enum="model",
-        values=(Value("virtio", ("virtio",)),),
+        values=(
+            *_same("virtio"),
+            *_same("virtio-transitional", "virtio-non-transitional", trait=False),
+        ),
     ),
 )
 

@@ -95,7 +95,7 @@ class _Judge:
         return [
             row
             for row in self.discovery.machines
-            if row.arch == arch and row.virt_type == virt_type and row.name
+            if row.arch == arch and row.virt_type == virt_type
         ]
 
     def _of_arch(
@@ -103,7 +103,7 @@ class _Judge:
     ) -> Iterator[Verdict]:
         """Machine types, families and the default family of one architecture."""
         rows = self._rows(arch)
-        yield from (self._machine(row, prefix) for row in rows)
+        yield from (self._machine(row, prefix) for row in rows if row.name)
         for kin in FAMILIES.get(arch, ()):
             members = [row for row in rows if row.family == kin]
             namer = _family_namer(kin, prefix)
@@ -188,7 +188,7 @@ class _Judge:
         if claimed:
             return self._yes(name, claimed, category, value)
         if unknown is not None:
-            because = f"{unknown.name}: {unknown.error or 'no source can tell'}"
+            because = f"{unknown.name or unknown.arch}: {unknown.error or 'no source can tell'}"
             return Verdict(name, Support.UNKNOWN, _source(unknown, category), because)
         if refusal is not None:
             because = f"{refusal.machine}: claimed, but libvirt refuses it: {refusal.refused}"
@@ -203,7 +203,7 @@ class _Judge:
         more = f" and {len(claimed) - 1} more" if len(claimed) > 1 else ""
         claim = best.claims[category.name]
         source = Source.TABLE if value in claim.table else claim.source
-        return Verdict(name, Support.YES, source, f"{best.name}{more}: {checked}")
+        return Verdict(name, Support.YES, source, f"{best.name or best.arch}{more}: {checked}")
 
 
 def _seen(rows: Iterable[Machine], category: Category) -> set[str]:

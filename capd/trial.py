@@ -26,15 +26,32 @@ _NO_WITNESS = frozenset({"ne2k_isa", "eTSEC", "usb-net", "lan9118", "sriov", "ne
 _FLOPPY_DEVICES = frozenset({"floppy", "isa-fdc"})
 
 
+def impossible(
+    machine: Machine, claims: Iterable[tuple[str, str]], devices: frozenset[str]
+) -> tuple[Trial, ...]:
+    """Claims that the emulator's own device list refutes: no validation by libvirt is needed.
+
+    Before libvirt 11.5 floppy drives are claimed, and accepted, for machine types whose emulator
+    cannot create one.
+    """
+    if devices.issuperset(_FLOPPY_DEVICES):
+        return ()
+    because = f"{machine.emulator} has no floppy controller"
+    return tuple(
+        Trial(machine.arch, machine.virt_type, machine.name, category, value, because)
+        for category, value in claims
+        if value == "fdc"
+    )
+
+
 def run(
     hypervisor: Hypervisor,
     machine: Machine,
     claims: Iterable[tuple[str, str]],
-    devices: Optional[frozenset[str]],
 ) -> tuple[Trial, ...]:
     """Try the claimed (category, value) pairs of one machine type.
 
-    `devices` are what the emulator lists, None if unknown. The result has a trial for each value
+    The result has a trial for each value
     that could be judged; it is empty where libvirt refuses even a guest without devices. Raises
     LibvirtError if libvirt stops answering.
     """
@@ -54,20 +71,17 @@ def run(
         return ()
     return tuple(
         Trial(machine.arch, machine.virt_type, machine.name, category, value, refused)
-        for category, value, refused in _judged(wanted, verdicts, devices)
+        for category, value, refused in _judged(wanted, verdicts)
     )
 
 
 def _judged(
     wanted: Iterable[tuple[str, str]],
     verdicts: Mapping[tuple[str, str], Optional[str]],
-    devices: Optional[frozenset[str]],
 ) -> Iterator[tuple[str, str, Optional[str]]]:
     for category, value in wanted:
         key = (category, value)
-        if value == "fdc" and devices is not None and not devices.issuperset(_FLOPPY_DEVICES):
-            yield (*key, "the emulator has no floppy controller to attach a drive to")
-        elif category == "vif_model":
+        if category == "vif_model":
             witness = VIRTIO_WITNESS if value.startswith("virtio") else PCI_WITNESS
             if value not in _NO_WITNESS and witness in verdicts:
                 refused = verdicts[witness]

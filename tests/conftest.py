@@ -145,3 +145,12 @@ def nova_python() -> Path:
         return nova.python()
     except Unavailable as reason:
         pytest.skip(str(reason))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Goldens change only when asked to."""
+    parser.addoption(
+        "--regenerate-goldens",
+        action="store_true",
+        help="rewrite fixtures/hosts/*/expected from what capd says now; read the diff",
+    )
