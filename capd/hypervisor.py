@@ -164,9 +164,24 @@ class Hypervisor:
                     yield key, outcome
                 else:
                     error = self._translate(what, outcome.error, self.settings.call_timeout)
+                    self._check_alive(error)
                     yield key, Outcome(None, error)
+                if time.monotonic() > self.give_up:
+                    raise LibvirtTimeout(
+                        f"{self.uri}: the sweep took longer than "
+                        f"{self.settings.sweep_timeout:g} s",
+                        culprit=self.uri,
+                        cure="libvirt is slow; [libvirt] sweep_timeout sets the limit",
+                    )
         except TooManyStuck as stuck:
             raise self._translate(what, stuck, 0) from None
+
+    def _check_alive(self, error: LibvirtError) -> None:
+        """End a sweep with `error` if it says that libvirt no longer answers anything."""
+        if isinstance(error, LibvirtRefusal):
+            return
+        if isinstance(error, LibvirtTimeout) or not self.alive():
+            raise error
 
     def _guarded(self, what: str, function: Callable[..., T], *args: Any, timeout: float) -> T:
         self.calls += 1
