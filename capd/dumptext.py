@@ -21,6 +21,7 @@ _MARKS = {
     Support.UNKNOWN: ("?", "yellow"),
 }
 _WIDTH = 78
+_LABEL = 24
 
 
 class Painter:
@@ -71,9 +72,15 @@ def _host(discovery: Discovery, paint: Painter) -> Iterator[str]:
         f"{cost.libvirt_calls} libvirt calls, {cost.seconds:.2f} s"
     )
     yield from _title("Emulators", paint)
+    versions: dict[str, list[str]] = {}
     for emulator in discovery.emulators:
-        note = paint(emulator.error, "red") if emulator.error else emulator.version or ""
-        yield f"  {emulator.path}  {note}"
+        if emulator.error is None:
+            versions.setdefault(emulator.version or "unknown version", []).append(emulator.path)
+        else:
+            yield f"  {emulator.path}  " + paint(emulator.error, "red")
+    for version, paths in versions.items():
+        yield f"  {version}"
+        yield from _wrapped(paths, "      ")
 
 
 def _families(discovery: Discovery, paint: Painter) -> Iterator[str]:
@@ -91,7 +98,7 @@ def _families(discovery: Discovery, paint: Painter) -> Iterator[str]:
         yield "  " + _members(kin, groups[kin])
     width = max(9, *(len(kin) + 2 for kin in known))
     yield ""
-    yield paint(" " * 22 + "".join(f"{kin:<{width}}" for kin in known), "bold")
+    yield paint(" " * (_LABEL + 4) + "".join(f"{kin:<{width}}" for kin in known).rstrip(), "bold")
     refused = {(trial.category, trial.value, trial.machine) for trial in discovery.refusals()}
     for category in CATEGORIES:
         yield from _category(category, [groups[kin] for kin in known], refused, width, paint)
@@ -117,12 +124,7 @@ def _category(
     paint: Painter,
 ) -> Iterator[str]:
     values = sorted(
-        {
-            value
-            for rows in groups
-            for row in rows
-            for value in (row.values(category.name) or frozenset())
-        }
+        {value for rows in groups for row in rows for value in _known(row, category.name)}
     )
     if not values:
         return
@@ -132,7 +134,12 @@ def _category(
         for rows in groups:
             text, colour = _cell(rows, category.name, value, refused)
             cells.append(paint(f"{text:<{width}}", colour))
-        yield f"    {value:<18}" + "".join(cells).rstrip()
+        yield f"    {value:<{_LABEL}}" + "".join(cells).rstrip()
+
+
+def _known(row: Machine, category: str) -> frozenset[str]:
+    claim = row.claims.get(category)
+    return frozenset() if claim is None else (claim.values or frozenset()) | claim.table
 
 
 def _cell(
@@ -148,16 +155,16 @@ def _cell(
 
 
 def _refused(discovery: Discovery, paint: Painter) -> Iterator[str]:
-    reasons: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[tuple[str, str], int] = {}
     for trial in discovery.refusals():
         key = (trial.machine, trial.refused or "")
-        reasons.setdefault(key, []).append(f"{trial.category}={trial.value}")
+        reasons[key] = reasons.get(key, 0) + 1
     if not reasons:
         return
     yield from _title("Claimed by libvirt or the emulator, refused by libvirt's validation", paint)
-    for (machine, reason), pairs in reasons.items():
-        yield f"  {machine}: {reason}"
-        yield from _wrapped(pairs, "      ")
+    for (machine, reason), number in reasons.items():
+        values = "1 value" if number == 1 else f"{number} values"
+        yield f"  {machine}: {reason} ({values})"
 
 
 def _other_architectures(discovery: Discovery, paint: Painter) -> Iterator[str]:

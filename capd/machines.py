@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Optional
+from dataclasses import replace
+from functools import cache
 
 from capd.capabilities import Combination, Listing
 from capd.facts import Claim, Claims, Machine, Source
@@ -59,7 +60,8 @@ def assemble(
         for row in listing.combinations
         if row.canonical
     }
-    merged: dict[tuple[int, str, str, str], Claims] = {}
+    merged: dict[tuple[int, str], Claims] = {}
+    granted: dict[tuple[int, str, str], Claims] = {}
     for row in listing.combinations:
         name = row.machine or ""
         canonical = row.canonical or name
@@ -67,10 +69,22 @@ def assemble(
         error = answer if isinstance(answer, str) else None
         claims = NO_CLAIMS
         if not isinstance(answer, str):
-            key = (id(answer), row.emulator or "", family(canonical), row.arch)
+            key = (id(answer), row.emulator or "")
             if key not in merged:
-                merged[key] = _merge(answer, device_claims.get(row.emulator or ""), *key[2:])
+                merged[key] = _merge(answer, device_claims.get(row.emulator or "", NO_CLAIMS))
             claims = merged[key]
+            extra = _granted(family(canonical), row.arch)
+            if extra:
+                kin = (id(claims), family(canonical), row.arch)
+                if kin not in granted:
+                    granted[kin] = {
+                        **claims,
+                        **{
+                            category: replace(claims[category], table=values)
+                            for category, values in extra.items()
+                        },
+                    }
+                claims = granted[kin]
         yield Machine(
             row.arch,
             row.virt_type,
@@ -86,20 +100,34 @@ def assemble(
         )
 
 
-def _merge(domcaps: Claims, emulator: Optional[Claims], kin: str, arch: str) -> Claims:
-    """One machine type's claims from libvirt's document and the emulator's device list."""
+def _merge(domcaps: Claims, emulator: Claims) -> Claims:
+    """The claims of libvirt's document and of the emulator's device list, category by category."""
     merged: dict[str, Claim] = {}
     for category in CATEGORIES:
-        claim = domcaps.get(category.name) or (emulator or NO_CLAIMS).get(category.name)
-        if claim is None:
-            claim = Claim(None, Source.EMULATOR)
-        granted = frozenset(
+        claim = domcaps.get(category.name) or emulator.get(category.name)
+        values, source = (claim.values, claim.source) if claim else (None, Source.EMULATOR)
+        merged[category.name] = Claim(values, source, untold=_UNTOLD[category.name])
+    return merged
+
+
+#: values of each category that no source ever tells
+_UNTOLD = {
+    category.name: frozenset(
+        value.name for value in category.values if not value.raw and not value.families
+    )
+    for category in CATEGORIES
+}
+
+
+@cache
+def _granted(kin: str, arch: str) -> Mapping[str, frozenset[str]]:
+    """Values that the table grants a machine family, by category; only those with any."""
+    found = {
+        category.name: frozenset(
             value.name
             for value in category.values
             if kin in value.families or f"{kin}@{arch}" in value.families
         )
-        untold = frozenset(
-            value.name for value in category.values if not value.raw and not value.families
-        )
-        merged[category.name] = Claim(claim.values, claim.source, granted, untold)
-    return merged
+        for category in CATEGORIES
+    }
+    return {name: values for name, values in found.items() if values}

@@ -26,7 +26,8 @@ def run(args: argparse.Namespace) -> int:
     assessment = traits.assess(discovery, settings.traits, settings.libvirt)
     plan, why = preview(settings, discovery.host.hostname, assessment)
     if args.json:
-        print(json.dumps(dump.document(discovery, assessment, plan), indent=1))
+        json.dump(dump.document(discovery, assessment, plan), sys.stdout, indent=1)
+        print()
     else:
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         print(dumptext.render(discovery, assessment, plan, why, colour), end="")
