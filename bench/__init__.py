@@ -1,0 +1,3 @@
+"""Benches: each module measures one thing and prints it beside its goal.
+
+`python -m bench` runs all."""
