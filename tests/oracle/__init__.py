@@ -1,0 +1,1 @@
+"""Second opinions: what the tests compare capd with. Nothing here imports capd."""
