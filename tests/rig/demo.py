@@ -22,6 +22,9 @@ from tests.rig.placement import Placement
 from tests.rig.program import environment, write_config
 
 FOREIGN = ("CUSTOM_GOLD_RACK", "HW_CPU_X86_AVX2")
+#: lines of a section of the dump, and columns, that the demo shows
+SECTION, WIDTH = 16, 110
+
 _COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 _begun = time.monotonic()
 
@@ -32,8 +35,8 @@ def say(text: str, bold: bool = True) -> None:
     print(f"\033[1m{text}\033[0m" if _COLOUR and bold else text, flush=True)
 
 
-def run(config: Path, *arguments: str, lines: int = 0) -> int:
-    """Run capd and show what it prints (the first `lines` of it); its exit code."""
+def run(config: Path, *arguments: str, brief: bool = False) -> int:
+    """Run capd and show what it prints (with `brief` the beginning of each section)."""
     say("$ " + shlex.join(["capd", "--config-file", str(config), *arguments]))
     begun = time.monotonic()
     command = [sys.executable, "-m", "capd", "--config-file", str(config), *arguments]
@@ -41,11 +44,14 @@ def run(config: Path, *arguments: str, lines: int = 0) -> int:
         command, stdout=subprocess.PIPE, text=True, env=environment(), stdin=subprocess.DEVNULL
     )
     seconds = time.monotonic() - begun
-    printed = done.stdout.splitlines()
-    for line in printed[: lines or None]:
-        print("    " + line)
-    if lines and len(printed) > lines:
-        print(f"    ... {len(printed) - lines} more lines")
+    for section in done.stdout.split("\n\n"):
+        lines = section.splitlines()
+        shown = lines[:SECTION] if brief and len(lines) > SECTION + 2 else lines
+        for line in shown:
+            print("    " + (line if len(line) <= WIDTH else line[: WIDTH - 4] + " ..."))
+        if len(shown) < len(lines):
+            print(f"      ... {len(lines) - len(shown)} more lines")
+        print()
     say(f"exit {done.returncode} after {seconds:.1f} s", bold=False)
     return done.returncode
 
@@ -87,12 +93,15 @@ def demo(libvirtd: Libvirtd, placement: Placement, directory: Path) -> Sequence[
     config = write_config(directory, text)
     before = traits(placement, uuid)
     sample(before)
-    if run(config, "--dump", lines=70) != 0:
+    if run(config, "--dump", brief=True) != 0:
         wrong.append("capd --dump failed")
     if traits(placement, uuid) != before:
         wrong.append("--dump changed the provider")
+    placement.forget_requests()
     if run(config, "--once") != 0:
         wrong.append("capd --once failed")
+    made = [one for one in placement.requests() if one.status == 201]
+    say(f"(of that, {len(made)} requests made capd's names known: once per cloud)", bold=False)
     after = traits(placement, uuid)
     say(f"{len(after - before)} traits arrived, {len(before - after)} went")
     sample(after)
