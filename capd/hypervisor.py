@@ -148,6 +148,13 @@ class Hypervisor:
         calls = ((key, convert, ("qemu-argv", xml, 0)) for key, xml in guests)
         return self._each("domainXMLToNative", calls)
 
+    def each(
+        self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
+    ) -> Iterator[tuple[T, Outcome[Any]]]:
+        """Run calls (key, function, arguments), `[libvirt] workers` at a time; outcomes as they
+        come, with a LibvirtError where one failed."""
+        return self._each(what, calls)
+
     def _each(
         self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
     ) -> Iterator[tuple[T, Outcome[str]]]:

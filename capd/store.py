@@ -76,7 +76,6 @@ _RECORDS = (
         since REAL NOT NULL,
         gone REAL
     ) WITHOUT ROWID""",
-    "CREATE INDEX record_name ON record (name)",
     """CREATE TABLE record_property (
         uuid TEXT NOT NULL,
         name TEXT NOT NULL,

@@ -34,7 +34,10 @@ _NEVER: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether a value is possible, why, and which values are (None where nobody can say)."""
+    """Whether a value is possible and why.
+
+    `possible` are the values that are, after a no; None where nobody can say.
+    """
 
     support: Support
     because: str
@@ -91,19 +94,19 @@ class Ability:
         category = CATEGORY_OF.get(name)
         if machine is None or machine.error is not None or category is None:
             return Answer(Support.UNKNOWN, "nothing is known about it here")
-        possible = self.possible(machine, name)
         refused = self._refusal(machine, category, value)
         if refused is not None:
-            return Answer(Support.NO, f"libvirt refuses it: {refused.refused}", possible)
+            return self._no(machine, name, f"libvirt refuses it: {refused.refused}")
         if value in _NEVER.get(name, ()):
-            return Answer(Support.NO, f"{value} is no bus for a disk", possible)
+            return self._no(machine, name, f"{value} is no bus for a disk")
         support = machine.support(category, value)
-        words = {
-            Support.YES: f"{machine.name} has it here",
-            Support.NO: f"{machine.name} has no {value} here",
-            Support.UNKNOWN: "nobody can say",
-        }
-        return Answer(support, words[support], possible)
+        if support is Support.NO:
+            return self._no(machine, name, f"{machine.name} has no {value} here")
+        words = f"{machine.name} has it here" if support is Support.YES else "nobody can say"
+        return Answer(support, words)
+
+    def _no(self, machine: Machine, name: str, because: str) -> Answer:
+        return Answer(Support.NO, because, self.possible(machine, name))
 
     def possible(self, machine: Machine, name: str) -> Optional[tuple[str, ...]]:
         """The values `machine` can have for `name`, sorted; None if unknown."""
@@ -126,6 +129,8 @@ class Ability:
 
     def _refusal(self, machine: Machine, category: str, value: str) -> Optional[Trial]:
         """libvirt's refusal for this machine type itself, else for its family."""
+        if not self._refused:
+            return None
         for name in (machine.name, machine.canonical, machine.family):
             trial = self._refused.get((machine.arch, name, category, value))
             if trial is not None:

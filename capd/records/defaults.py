@@ -82,5 +82,5 @@ def _cdrom(kin: str, machine: Optional[Machine], ability: Ability) -> Optional[s
         return first
     if answer.support is Support.UNKNOWN:
         return None if kin in _NO_CDROM else first
-    others = (bus for bus in ("scsi", "sata", "ide", "usb") if bus in (answer.possible or ()))
-    return next(others, None)
+    possible = answer.possible or ()
+    return next((bus for bus in ("scsi", "sata", "ide", "usb") if bus in possible), None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Callable, Optional
 
 from lxml import etree
@@ -168,10 +169,8 @@ class _Devices:
         self.scsi: list[Optional[str]] = []
         self.rng: list[Optional[str]] = []
         self.graphics = False
-        for element in devices if devices is not None else ():
-            collect = _COLLECT.get(element.tag)
-            if collect is not None:
-                collect(self, element)
+        for element in devices.iterchildren(*_COLLECT) if devices is not None else ():
+            _COLLECT[element.tag](self, element)
 
     @property
     def rescue(self) -> bool:
@@ -181,24 +180,19 @@ class _Devices:
         """What is there, by property."""
         disks = in_boot_order(self.disks, nova)
         inputs = sorted(self.inputs, key=lambda entry: _INPUTS.index(entry[0]))
-        found: dict[str, Iterable[Optional[str]]] = {
-            "hw_disk_bus": (disk.bus for disk in disks if disk.kind == "disk"),
-            "hw_cdrom_bus": (disk.bus for disk in disks if disk.kind == "cdrom"),
-            "hw_floppy_bus": (disk.bus for disk in disks if disk.kind == "floppy"),
-            "hw_input_bus": (bus for _, bus in inputs),
-            "hw_pointer_model": ("usbtablet" for kind, _ in inputs if kind == "tablet"),
+        found: dict[str, list[Optional[str]]] = {
+            "hw_disk_bus": [disk.bus for disk in disks if disk.kind == "disk"],
+            "hw_cdrom_bus": [disk.bus for disk in disks if disk.kind == "cdrom"],
+            "hw_floppy_bus": [disk.bus for disk in disks if disk.kind == "floppy"],
+            "hw_input_bus": [bus for _, bus in inputs],
+            "hw_pointer_model": ["usbtablet" for kind, _ in inputs if kind == "tablet"],
             "hw_video_model": self.videos,
             "hw_vif_model": self.vifs,
             "hw_scsi_model": self.scsi,
             "hw_rng_model": self.rng,
         }
-        result: dict[str, Observed] = {}
-        for name, values in found.items():
-            distinct = tuple(dict.fromkeys(value for value in values if value))
-            if distinct:
-                accepted = values_of(name) or ()
-                result[name] = Observed(distinct[0], distinct[1:], distinct[0] in accepted)
-        return result
+        seen = ((name, _observed(name, tuple(found[name]))) for name in found if found[name])
+        return {name: observed for name, observed in seen if observed is not None}
 
     def disk(self, element: etree._Element) -> None:
         self.disks.append(Disk(element))
@@ -239,6 +233,14 @@ _COLLECT: dict[str, Callable[[_Devices, etree._Element], None]] = {
     "rng": _Devices.random,
     "graphics": _Devices.display,
 }
+
+
+@lru_cache(maxsize=1024)
+def _observed(name: str, values: tuple[Optional[str], ...]) -> Optional[Observed]:
+    distinct = tuple(dict.fromkeys(value for value in values if value))
+    if not distinct:
+        return None
+    return Observed(distinct[0], distinct[1:], distinct[0] in (values_of(name) or ()))
 
 
 def _text(element: Optional[etree._Element]) -> str:

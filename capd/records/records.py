@@ -7,9 +7,10 @@ the operator's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from typing import Optional
 
 from capd.errors import PropertyValue
@@ -87,15 +88,8 @@ def observe(record: Record, domain: Domain, ability: Ability) -> Record:
     A rescued guest is no witness and adds nothing. Without facts about the host, machine type and
     defaults stay undefined until there are some.
     """
-    record = replace(
-        record,
-        name=domain.name,
-        managed_by=domain.managed_by,
-        image=record.image or domain.image,
-        gone=None,
-    )
     if domain.rescued:
-        return record
+        return replace(record, name=domain.name, managed_by=domain.managed_by, gone=None)
     properties = dict(record.properties)
     for name, found in _found(domain, ability).items():
         known = properties.get(name)
@@ -103,7 +97,15 @@ def observe(record: Record, domain: Domain, ability: Ability) -> Record:
             properties[name] = found
         elif found.source is not Source.DEFAULT and found.mixed != known.mixed:
             properties[name] = replace(known, mixed=found.mixed)
-    return replace(record, properties=properties, machine=record.machine or domain.machine)
+    return replace(
+        record,
+        name=domain.name,
+        managed_by=domain.managed_by,
+        image=record.image or domain.image,
+        gone=None,
+        properties=properties,
+        machine=record.machine or domain.machine,
+    )
 
 
 def assign(record: Record, values: Mapping[str, str], machine: Optional[str]) -> Record:
@@ -120,16 +122,19 @@ def image_values(domain: Domain) -> Mapping[str, str]:
     Empty where this Nova does not write them into the metadata. A value Nova would not take is
     left out.
     """
-    given = (domain.nova.image_properties if domain.nova is not None else None) or {}
-    return dict(_canonical((name, given[name]) for name in CAPTURED if name in given))
+    given = domain.nova.image_properties if domain.nova is not None else None
+    if not given:
+        return {}
+    canonical = ((name, _canonical(name, given[name])) for name in CAPTURED if name in given)
+    return {name: value for name, value in canonical if value}
 
 
-def _canonical(pairs: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
-    for name, value in pairs:
-        try:
-            yield name, validate(name, value)
-        except PropertyValue:
-            continue
+@lru_cache(maxsize=1024)
+def _canonical(name: str, value: str) -> Optional[str]:
+    try:
+        return validate(name, value)
+    except PropertyValue:
+        return None
 
 
 def _found(domain: Domain, ability: Ability) -> Mapping[str, Property]:
@@ -139,7 +144,7 @@ def _found(domain: Domain, ability: Ability) -> Mapping[str, Property]:
     for name in CAPTURED:
         seen = domain.properties.get(name)
         if seen is None:
-            if given.get(name):
+            if name in given:
                 result[name] = Property(given[name], Source.IMAGE)
             continue
         value: Optional[str] = seen.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Optional
@@ -18,8 +18,8 @@ from capd.errors import InstanceNotFound
 from capd.records.records import Property, Record, Source
 from capd.store import Store
 
-#: what a look at an instance makes of its record; None in, if there is none yet
-Change = Callable[[Optional[Record]], Optional[Record]]
+#: what becomes of a record (None in, if there is none yet), and the word for it in the history
+Change = Callable[[Optional[Record]], Optional[tuple[Record, str]]]
 
 _COLUMNS = "uuid, name, managed_by, image, arch, virt_type, machine, since, gone"
 
@@ -28,7 +28,7 @@ _COLUMNS = "uuid, name, managed_by, image, arch, virt_type, machine, since, gone
 class Event:
     """One line of an instance's history; `at` in seconds since the epoch.
 
-    `event` is recorded, defined, set, mixed, rebuilt, renamed, gone, returned, redefined or
+    `event` is defined, set, mixed, rebuilt, renamed, gone, returned, redefined or
     restored. Of an instance that was rebuilt, the old values stand here.
     """
 
@@ -76,25 +76,19 @@ class RecordStore:
 
     def get(self, uuid: str) -> Optional[Record]:
         """The record of one instance, None if there is none."""
-        rows = self.store.rows(f"SELECT {_COLUMNS} FROM record WHERE uuid = ?", (uuid,))  # noqa: S608
-        if not rows:
-            return None
-        found = self.store.rows(
-            "SELECT name, value, source, mixed FROM record_property WHERE uuid = ?", (uuid,)
-        )
-        return _record(rows[0], {row["name"]: _property(row) for row in found})
+        return _load(self.store.rows, uuid)
 
-    def update(self, uuid: str, change: Change, now: float, event: str = "defined") -> Record:
+    def update(self, uuid: str, change: Change, now: float) -> Record:
         """Apply `change` to the record of `uuid` in one transaction; returns what stands then.
 
-        `event` names the change of a property in the history. Raises InstanceNotFound if there is
-        no record and `change` makes none.
+        Raises InstanceNotFound if there is no record and `change` makes none.
         """
         with self.store.transaction() as connection:
-            before = self.get(uuid)
-            after = change(before)
-            if after is None:
+            before = _load(connection.execute, uuid)
+            made = change(before)
+            if made is None:
                 raise InstanceNotFound(f"Instance {uuid} could not be found.", culprit=uuid)
+            after, event = made
             if after != before:
                 _write(connection, before, after, now, event)
         return after
@@ -102,17 +96,28 @@ class RecordStore:
     def vanish(self, uuid: str, now: float) -> None:
         """Note that an instance has left this host; its record stays."""
 
-        def leave(record: Optional[Record]) -> Optional[Record]:
-            return replace(record, gone=record.gone or now) if record is not None else None
+        def leave(record: Optional[Record]) -> Optional[tuple[Record, str]]:
+            return (replace(record, gone=record.gone or now), "gone") if record else None
 
-        if self.get(uuid) is not None:
-            self.update(uuid, leave, now)
+        self.update(uuid, leave, now)
+
+    def present(self) -> set[str]:
+        """The uuids of the instances that have not gone."""
+        return {
+            row["uuid"] for row in self.store.rows("SELECT uuid FROM record WHERE gone IS NULL")
+        }
+
+    def version(self) -> int:
+        """Changes when another process has written to the database."""
+        return int(self.store.rows("PRAGMA data_version")[0][0])
 
     def purge(self, before: float) -> list[str]:
         """Forget instances that went before this time, history and all; returns their uuids."""
+        due = "SELECT uuid FROM record WHERE gone < ?"
+        if not self.store.rows(due, (before,)):
+            return []
         with self.store.transaction() as connection:
-            rows = connection.execute("SELECT uuid FROM record WHERE gone < ?", (before,))
-            uuids = [row["uuid"] for row in rows.fetchall()]
+            uuids = [row["uuid"] for row in connection.execute(due, (before,)).fetchall()]
             for uuid in uuids:
                 for table in ("record", "record_property", "record_history", "record_definition"):
                     connection.execute(f"DELETE FROM {table} WHERE uuid = ?", (uuid,))  # noqa: S608
@@ -171,6 +176,15 @@ class RecordStore:
             self.store.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
 
+def _load(select: Callable[..., Iterable[Any]], uuid: str) -> Optional[Record]:
+    for row in select(f"SELECT {_COLUMNS} FROM record WHERE uuid = ?", (uuid,)):  # noqa: S608
+        found = select(
+            "SELECT name, value, source, mixed FROM record_property WHERE uuid = ?", (uuid,)
+        )
+        return _record(row, {row["name"]: _property(row) for row in found})
+    return None
+
+
 def _write(
     connection: sqlite3.Connection, before: Optional[Record], after: Record, now: float, event: str
 ) -> None:
@@ -215,7 +229,6 @@ def _write(
 def _changes(before: Optional[Record], after: Record, now: float, event: str) -> Iterator[Event]:
     """The lines of history that lead from one record to the other."""
     if before is None:
-        yield Event(now, "recorded")
         return
     if before.name != after.name:
         yield Event(now, "renamed", None, before.name, None, after.name)
