@@ -184,11 +184,12 @@ def _service(group: Any) -> Service:
 
 
 def _quieten() -> None:
-    """keystoneauth and urllib3 warn on every attempt; what matters is in capd's own words."""
-    for name in ("keystoneauth", "urllib3"):
-        logger = logging.getLogger(name)
-        if logger.level == logging.NOTSET and not logging.getLogger().isEnabledFor(logging.DEBUG):
-            logger.setLevel(logging.CRITICAL)
+    """Silence the libraries: they warn on every attempt, and log URLs with what is in them.
+
+    What matters is in capd's own words, for debugging too.
+    """
+    for name in ("keystoneauth", "urllib3", "stevedore"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _cut(text: str) -> str:

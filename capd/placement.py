@@ -9,6 +9,7 @@ deletes anything.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ from capd.table import CUSTOM
 if TYPE_CHECKING:
     from keystoneauth1.session import Session
 
+log = logging.getLogger(__name__)
 Pause = Callable[[float], None]
 
 _REPEATS = 3
@@ -197,6 +199,7 @@ class Placement:
         }
         more: dict[str, Any] = {"json": body} if body is not None else {}
         shown = keystone.without_secrets(endpoint)
+        begin = time.monotonic()
         try:
             response = session.request(
                 path,
@@ -207,10 +210,13 @@ class Placement:
                 redirect=False,
                 timeout=limit,
                 user_agent=f"capd/{__version__}",
+                log=False,
                 **more,
             )
         except keystone.failures() as error:
             raise self._failure(error, f"Placement at {shown}") from None
+        took = 1000 * (time.monotonic() - begin)
+        log.debug("%s %s: %d, %.0f ms", method, path, response.status_code, took)
         return Answer(
             f"{method} {path.split('?')[0]}",
             shown,

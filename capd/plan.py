@@ -77,13 +77,16 @@ class Judge:
         return self._assessment.verdicts
 
 
-def learned(
-    judge: Judge, knowledge: Knowledge, ledger: Ledger, traits: frozenset[str] = frozenset()
-) -> dict[str, Known]:
-    """Knowledge after this pass: of every trait judged, owned, or found under capd's prefix."""
-    names = {*judge.names(), *ledger.owned, *filter(is_custom, traits)} - {UNCONFIRMED}
+def learned(judge: Judge, knowledge: Knowledge, names: Iterable[str]) -> dict[str, Known]:
+    """Knowledge after this pass has judged `names`; each is to be judged once in a pass."""
     after = {name: observe(knowledge.get(name, Known()), judge(name)) for name in names}
     return {**knowledge, **after}
+
+
+def leftovers(judge: Judge, ledger: Ledger, traits: frozenset[str]) -> frozenset[str]:
+    """Traits to be judged though no verdict speaks of them: owned, or under capd's prefix."""
+    found = ledger.owned | frozenset(filter(is_custom, traits))
+    return found - frozenset(judge.names()) - {UNCONFIRMED}
 
 
 def make(

@@ -22,7 +22,7 @@ from capd.config import Settings
 from capd.errors import CapdError, PlacementError
 from capd.jitter import waits
 from capd.ledger import UNCONFIRMED, Intent, Ledger, Shown, is_custom
-from capd.memory import Memory
+from capd.memory import Knowledge, Memory
 from capd.outcome import Report, news
 from capd.placement import Pause, Placement
 from capd.plan import Judge, Plan
@@ -31,9 +31,8 @@ from capd.store import Store
 from capd.verdicts import Assessment
 from capd.vocabulary import Vocabulary
 
-_TRIES = 10
-_FIRST_WAIT = 0.05
-_LONGEST_WAIT = 2.0
+_CONFLICTS = 9
+_OUTAGES = 3
 
 #: a plan from the settled ledger, what the provider shows, and the names Placement lacks
 Planner = Callable[[Ledger, Shown, frozenset[str]], Plan]
@@ -57,12 +56,17 @@ class Reporter:
     """
 
     def __init__(
-        self, settings: Settings, store: Store, hostname: str, pause: Pause = time.sleep
+        self,
+        settings: Settings,
+        store: Store,
+        hostname: str,
+        pause: Pause = time.sleep,
+        client: Optional[Placement] = None,
     ) -> None:
         self.hostname = hostname
         self._settings = settings
         self._memory = Memory(store)
-        self._client = Placement(settings, pause)
+        self._client = client or Placement(settings, pause)
         self._vocabulary = Vocabulary(self._client, self._memory)
         self._found: Optional[tuple[Identity, Provider]] = None
         self._told = frozenset(override.trait for override in settings.traits.overrides)
@@ -76,7 +80,9 @@ class Reporter:
             provider = self._provider(create=False)
             shown = self._client.provider_traits(provider.uuid)
             ledger, _ = ledgers.settle(self._memory.ledger(provider.uuid), shown, self._told)
-            known = plans.learned(judge, self._memory.knowledge(), ledger, shown.traits)
+            known = plans.learned(judge, self._memory.knowledge(), judge.names())
+            rest = plans.leftovers(judge, ledger, shown.traits)
+            known = plans.learned(judge, known, rest)
             plan = plans.make(judge, known, ledger, shown)
             standard = [name for name in plan.add if not is_custom(name)]
             lacking = frozenset(standard) - self._client.known(standard)
@@ -90,26 +96,22 @@ class Reporter:
         judge = Judge(assessment, self._settings.traits.standard)
 
         def run(done: _Pass) -> Plan:
-            before = known = self._memory.knowledge()
-
-            def learn(ledger: Ledger, traits: frozenset[str]) -> None:
-                nonlocal known
-                if known is before:  # a denial counts once in a pass, however often it is planned
-                    known = plans.learned(judge, before, ledger, traits)
-                    self._memory.learn(before, known)
+            known = self._learn(judge, self._memory.knowledge(), judge.names())
+            judged: set[str] = set()
 
             def planner(ledger: Ledger, shown: Shown, lacking: frozenset[str]) -> Plan:
-                learn(ledger, shown.traits)
+                nonlocal known
+                # a denial counts once in a pass, however often the pass has to plan
+                rest = plans.leftovers(judge, ledger, shown.traits) - judged
+                judged.update(rest)
+                known = self._learn(judge, known, rest)
                 return plans.make(judge, known, ledger, shown, lacking)
 
-            try:
-                self._vocabulary.ensure(assessment.vocabulary)
-                if self._vocabulary.checked:
-                    self._found = None  # as rarely: is the provider still the right one
-                create = self._settings.placement.create_provider
-                return self._carry_out(planner, done, assessment.vocabulary, create)
-            finally:
-                learn(Ledger(), frozenset())
+            self._vocabulary.ensure(assessment.vocabulary)
+            if self._vocabulary.checked:
+                self._found = None  # as rarely: is the provider still the right one
+            create = self._settings.placement.create_provider
+            return self._carry_out(planner, done, assessment.vocabulary, create)
 
         return self._run(run)
 
@@ -180,6 +182,11 @@ class Reporter:
 
     # -- the pass itself
 
+    def _learn(self, judge: Judge, before: Knowledge, names: Iterable[str]) -> Knowledge:
+        after = plans.learned(judge, before, names)
+        self._memory.learn(before, after)
+        return after
+
     def _carry_out(
         self, planner: Planner, done: _Pass, vocabulary: Iterable[str], create: bool
     ) -> Plan:
@@ -187,15 +194,11 @@ class Reporter:
         provider, shown = self._read(create)
         ledger = self._settle(provider, shown, done)
         done.lacking = self._lacking(planner, ledger, shown)
-        delays = waits(_TRIES, _FIRST_WAIT, _LONGEST_WAIT)
+        conflicts = waits(_CONFLICTS, 0.05, 2.0)
+        outages = waits(_OUTAGES, 0.25, 5.0)
+        writes = 0
         while not (plan := planner(ledger, shown, done.lacking)).empty:
-            delay = next(delays, None)
-            if delay is None:
-                raise PlacementError(
-                    f"provider {provider.name} could not be brought to the planned traits in "
-                    f"{_TRIES} writes; the next pass tries again",
-                    culprit=provider.uuid,
-                )
+            writes += 1
             try:
                 ledger, shown = self._write(provider, ledger, shown, plan, done)
             except UnknownTraits as error:
@@ -203,11 +206,17 @@ class Reporter:
                 ledger = self._memory.ledger(provider.uuid)
             except Unanswered:
                 raise
-            except (Conflict, Unavailable):
-                if not self._client.rest(delay):
+            except (Conflict, Unavailable) as error:
+                delay = next(conflicts if isinstance(error, Conflict) else outages, None)
+                if delay is None or not self._client.rest(delay):
                     raise
                 provider, shown = self._read(create=False)
                 ledger = self._settle(provider, shown, done)
+            if writes > _CONFLICTS + _OUTAGES:
+                raise PlacementError(
+                    f"provider {provider.name} does not keep what is written to it",
+                    culprit=provider.uuid,
+                )
         self._finish(provider, ledger, shown, plan)
         return _of(plan, provider)
 
