@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Callable, Optional
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from capd.answers import Answer
+from capd.answers import MICROVERSION, Answer
 from capd.config import Settings
 from capd.placement import Placement
 
@@ -188,7 +188,10 @@ class FakeClient(Placement):
         self.after: Callable[[str, str], Optional[Reply]] = lambda method, path: None
         self.lock = threading.Lock()
 
-    def _send(self, method: str, path: str, body: Any = None) -> Answer:
+    def _send(
+        self, method: str, path: str, body: Any = None, microversion: str = MICROVERSION
+    ) -> Answer:
+        assert microversion == MICROVERSION, "reporting needs no newer one"
         with self.lock:
             self.requests += 1
             reply = self.hook(method, path) or self.fake.handle(
