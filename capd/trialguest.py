@@ -7,7 +7,7 @@ features and backends its device wants, and nothing else. `capd.trial` has libvi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from capd.facts import Machine
 
@@ -48,9 +48,9 @@ def guest_xml(machine: Machine, guest: Guest) -> str:
     elif machine.arch == "aarch64" and "<iommu" in guest.devices:
         # there libvirt wants ACPI for a vIOMMU, and UEFI for ACPI
         features, os_attributes = features + "<acpi/>", " firmware='efi'"
-    arch, name = quoteattr(machine.arch), quoteattr(machine.name)
+    arch, name = _quoted(machine.arch), _quoted(machine.name)
     return (
-        f"<domain type={quoteattr(machine.virt_type)}><name>capd-trial</name>"
+        f"<domain type={_quoted(machine.virt_type)}><name>capd-trial</name>"
         "<memory unit='MiB'>64</memory><vcpu>1</vcpu>"
         f"{guest.memory}<os{os_attributes}>"
         f"<type arch={arch} machine={name}>hvm</type>{guest.os_children}</os>"
@@ -70,6 +70,11 @@ def guests_for(category: str, value: str) -> tuple[Guest, ...]:
         return (Guest(_RNG.format("")),)
     maker = _MAKERS.get(category)
     return maker(value) if maker is not None else ()
+
+
+def _quoted(text: str) -> str:
+    """`text` as an XML attribute's value. (`xml.sax.saxutils` would import urllib for this.)"""
+    return f"'{escape(text)}'"
 
 
 def _disk(value: str) -> tuple[Guest, ...]:
@@ -96,14 +101,14 @@ def _floppy(value: str) -> tuple[Guest, ...]:
 
 
 def _video(value: str) -> tuple[Guest, ...]:
-    return (Guest(f"<video><model type={quoteattr(value)}/></video>"),)
+    return (Guest(f"<video><model type={_quoted(value)}/></video>"),)
 
 
 def _input(value: str) -> tuple[Guest, ...]:
     if value == "ps2":
         return (Guest(),)
     usb = _USB if value == "usb" else _NO_USB
-    return (Guest(f"<input type='keyboard' bus={quoteattr(value)}/>", usb),)
+    return (Guest(f"<input type='keyboard' bus={_quoted(value)}/>", usb),)
 
 
 def _pointer(value: str) -> tuple[Guest, ...]:
@@ -118,12 +123,12 @@ def _pointer(value: str) -> tuple[Guest, ...]:
 
 def _sound(value: str) -> tuple[Guest, ...]:
     usb = _USB if value == "usb" else _NO_USB
-    return (Guest(f"<sound model={quoteattr(value)}/>", usb),)
+    return (Guest(f"<sound model={_quoted(value)}/>", usb),)
 
 
 def _usb(value: str) -> tuple[Guest, ...]:
     if not value.startswith("ich9-"):
-        return (Guest("", f"<controller type='usb' index='0' model={quoteattr(value)}/>"),)
+        return (Guest("", f"<controller type='usb' index='0' model={_quoted(value)}/>"),)
     companions = "".join(
         f"<controller type='usb' index='0' model='ich9-uhci{number}'>"
         f"<master startport='{2 * number - 2}'/></controller>"
@@ -137,12 +142,12 @@ def _viommu(value: str) -> tuple[Guest, ...]:
         return ()
     features = "<ioapic driver='qemu'/>" if value == "intel" else ""
     driver = "<driver intremap='on'/>" if value == "intel" else ""
-    return (Guest(f"<iommu model={quoteattr(value)}>{driver}</iommu>", features=features),)
+    return (Guest(f"<iommu model={_quoted(value)}>{driver}</iommu>", features=features),)
 
 
 def _tpm(value: str) -> tuple[Guest, ...]:
     backend = "<backend type='emulator' version='2.0'/>"
-    return (Guest(f"<tpm model={quoteattr(value)}>{backend}</tpm>"),)
+    return (Guest(f"<tpm model={_quoted(value)}>{backend}</tpm>"),)
 
 
 def _firmware(value: str) -> tuple[Guest, ...]:
