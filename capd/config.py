@@ -7,8 +7,7 @@ so that a misspelt option is never silently without effect.
 
 from __future__ import annotations
 
-import configparser
-import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +15,17 @@ from typing import Any, Optional
 
 from oslo_config import cfg
 
+from capd import configfile
 from capd.errors import ConfigError
 from capd.options import OPTIONS, Kind, Option
 
 DEFAULT_FILE = Path("/etc/capd/capd.conf")
 
-#: sections that belong to capd alone: an unknown key in them is an error in any file
-_OWN_GROUPS = frozenset({"traits", "records", "metrics"})
+#: oslo.config's words for a bad value
+_BAD_VALUE = re.compile(
+    r"Value for option (?P<name>\S+) from .*detail='(?P<path>[^']*)'\)? is not valid: (?P<why>.*)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,7 @@ def load(files: Sequence[Path] = ()) -> Settings:
     """
     paths = tuple(files) or ((DEFAULT_FILE,) if DEFAULT_FILE.exists() else ())
     for path in paths:
-        _check_file(path)
+        configfile.check(path)
     conf = cfg.ConfigOpts()
     for option in OPTIONS:
         conf.register_opt(_oslo(option), group=None if option.group == "DEFAULT" else option.group)
@@ -120,15 +123,23 @@ def load(files: Sequence[Path] = ()) -> Settings:
         conf(args=arguments, project="capd", default_config_files=[], default_config_dirs=[])
         return _settings(conf, paths)
     except cfg.ConfigFileValueError as error:
-        raise ConfigError(
-            f"configuration: {error}",
-            culprit=str(paths[-1]) if paths else "",
-            cure="correct the value; capd.conf(5) lists types and ranges",
-        ) from None
+        raise _bad_value(str(error)) from None
     except (cfg.Error, ValueError) as error:
         raise ConfigError(
             f"configuration: {error}", culprit=str(paths[-1]) if paths else ""
         ) from None
+
+
+def _bad_value(text: str) -> ConfigError:
+    """The file, the option and the reason, out of oslo.config's sentence."""
+    cure = "capd.conf(5) lists types and ranges"
+    match = _BAD_VALUE.match(text)
+    if match is None:
+        return ConfigError(f"configuration: {text}", cure=cure)
+    name, path, why = match.group("name", "path", "why")
+    groups = [option.group for option in OPTIONS if option.name == name]
+    label = f"[{groups[0]}] {name}" if groups else name
+    return ConfigError(f"{path}: {label} is not valid: {why}", culprit=name, cure=cure)
 
 
 def _oslo(option: Option) -> cfg.Opt:
@@ -145,42 +156,6 @@ def _oslo(option: Option) -> cfg.Opt:
     if option.kind is Kind.LIST:
         return cfg.ListOpt(option.name, **common)
     return cfg.StrOpt(option.name, choices=option.choices, **common)
-
-
-def _check_file(path: Path) -> None:
-    """Refuse a file that is missing, unreadable, malformed, or has keys capd does not know."""
-    parser = configparser.RawConfigParser(
-        strict=False, allow_no_value=True, default_section="\0", comment_prefixes=("#", ";")
-    )
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
-    try:
-        with path.open(encoding="utf-8") as stream:
-            parser.read_file(stream)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot read configuration file {path}: {error.strerror}",
-            culprit=str(path),
-            cure="check the path and its permissions",
-        ) from None
-    except (configparser.Error, UnicodeDecodeError) as error:
-        text = str(error).replace("\n", " ")
-        raise ConfigError(
-            f"configuration file {path} is malformed: {text}", culprit=str(path)
-        ) from None
-    own_file = not path.name.startswith("nova")
-    for group in parser.sections():
-        known = {option.name for option in OPTIONS if option.group == group}
-        strict = group in _OWN_GROUPS or (own_file and group in ("DEFAULT", "libvirt"))
-        if strict:
-            for key in parser.options(group):
-                if key not in known:
-                    _unknown_key(path, group, key, known)
-
-
-def _unknown_key(path: Path, group: str, key: str, known: set[str]) -> None:
-    near = difflib.get_close_matches(key, sorted(known), 1)
-    cure = f"did you mean {near[0]}?" if near else f"[{group}] knows: {', '.join(sorted(known))}"
-    raise ConfigError(f"{path}: unknown option {key} in [{group}]", culprit=key, cure=cure)
 
 
 def _settings(conf: cfg.ConfigOpts, paths: tuple[Path, ...]) -> Settings:

@@ -40,6 +40,11 @@ _REFUSALS = frozenset(
     }
 )
 
+#: error codes that say that this client may not ask at all
+_DENIALS = frozenset({libvirt.VIR_ERR_OPERATION_DENIED, libvirt.VIR_ERR_ACCESS_DENIED})
+
+_SYSTEM = "qemu:///system"
+
 
 class Hypervisor:
     """A libvirt connection whose calls can be abandoned; `uri` names it in every error."""
@@ -70,9 +75,48 @@ class Hypervisor:
                 culprit=self.uri,
                 cure="set [libvirt] connection_uri = qemu:///system",
             )
-        self._connection = self._guarded(
-            "connecting", libvirt.open, self.uri, timeout=self.settings.connect_timeout
-        )
+        self._connection = self._connect()
+        try:
+            self._check_writable(self._connection)
+        except LibvirtError:
+            self.close()
+            raise
+
+    def _connect(self) -> libvirt.virConnect:
+        """Open the URI; where the host's own is meant, also past a stale socket of either kind.
+
+        libvirt's client takes the socket of a modular daemon if its file is there, dead or not.
+        """
+        uris = [self.uri]
+        if self.uri == _SYSTEM:
+            uris += [f"{_SYSTEM}?mode=direct", f"{_SYSTEM}?mode=legacy"]
+        failures: list[LibvirtError] = []
+        for uri in uris:
+            try:
+                limit = self.settings.connect_timeout
+                return self._guarded("connecting", libvirt.open, uri, timeout=limit)
+            except LibvirtTimeout:
+                raise
+            except LibvirtError as error:
+                failures.append(error)
+        first, *others = dict.fromkeys(map(str, failures))
+        tried = "".join(f"; {text.partition('connecting: ')[2]}" for text in others)
+        raise LibvirtError(f"{first}{tried}", culprit=self.uri, cure=failures[0].cure)
+
+    def _check_writable(self, connection: libvirt.virConnect) -> None:
+        """Refuse a connection on which no capabilities are to be had, before a sweep of refusals.
+
+        A client cannot see that its socket is the read-only one. Converting nothing needs the same
+        permission as getDomainCapabilities and costs one message; any other answer is good.
+        """
+        ask, limit = connection.domainXMLToNative, self.settings.connect_timeout
+        try:
+            self._caller.call(ask, "capd", "<domain/>", 0, timeout=limit)
+        except libvirt.libvirtError as error:
+            if error.get_error_code() in _DENIALS:
+                raise self._translate("connecting", error, limit) from None
+        except (CallTimeout, TooManyStuck) as error:
+            raise self._translate("connecting", error, limit) from None
 
     def alive(self) -> bool:
         """Whether the connection is open and its daemon answers a trivial question."""
@@ -218,7 +262,9 @@ class Hypervisor:
             cure = _READ_ONLY
         elif what == "connecting":
             cure = _START
-            if "Permission denied" in text or "authentication" in text:
+            if any(
+                word in text for word in ("Permission denied", "authentication", "access denied")
+            ):
                 cure = "let capd's user use libvirt: see docs/security.md"
         return LibvirtError(f"{self.uri}: {what}: {text}", culprit=self.uri, cure=cure)
 

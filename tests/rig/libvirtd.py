@@ -289,12 +289,17 @@ class Libvirtd:
 
         return libvirt.open(self.uri)
 
+    def run_any(self, *command: str) -> tuple[int, str]:
+        """Run a program inside its namespaces; exit code, and output with errors after it."""
+        code, output = json.loads(self._order(f"run {json.dumps(command)}"))
+        return int(code), str(output)
+
     def run(self, *command: str) -> str:
         """Run a program inside its namespaces; its output. Broken when it fails."""
-        code, output = json.loads(self._order(f"run {json.dumps(command)}"))
+        code, output = self.run_any(*command)
         if code != 0:
             raise Broken(f"{shlex.join(command)}: exit {code}: {output}")
-        return str(output)
+        return output
 
     def virsh(self, *arguments: str) -> str:
         """virsh on this libvirtd; its output. Broken when it fails."""
