@@ -78,6 +78,10 @@ class InputError(CapdError):
     exit_code = 2
 
 
+class DatabaseError(CapdError):
+    """One of Nova's databases cannot be used; `culprit` says which, without credentials."""
+
+
 class InstanceNotFound(CapdError):
     """No such instance; `culprit` is what was asked for."""
 
