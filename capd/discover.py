@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Optional, Protocol
+from itertools import islice
+from typing import Callable, Optional, Protocol
 
 from capd import capabilities, devices, trial
 from capd.calls import Outcome
@@ -22,6 +23,12 @@ from capd.errors import CapdError, DocumentError, LibvirtError
 from capd.facts import Claims, Cost, Discovery, Emulator, Host, Machine, Trial
 from capd.machines import assemble, claimed, representatives
 from capd.table import FAMILIES
+
+#: seconds after which what is known of native machine types is worth passing on by itself
+EARLY_AFTER = 2.0
+
+#: told what is known so far, in a discovery that is not complete
+Early = Callable[[Discovery], None]
 
 
 class Progress(Protocol):
@@ -79,14 +86,22 @@ def quiet(stage: str, done: int, total: int) -> None:
 
 
 def discover(
-    settings: Settings, witness: Witness, memo: Optional[Memo] = None, progress: Progress = quiet
+    settings: Settings,
+    witness: Witness,
+    memo: Optional[Memo] = None,
+    progress: Progress = quiet,
+    early: Optional[Early] = None,
 ) -> Discovery:
-    """Ask `witness` for everything. Raises CapdError only if nothing at all can be learnt."""
-    return _Pass(settings, witness, memo or Memo(), progress).run()
+    """Ask `witness` for everything. Raises CapdError only if nothing at all can be learnt.
+
+    On a host that answers slowly `early` is given what is known once the native machine types
+    have been asked; all others are errors there, so unknown, until the whole is returned.
+    """
+    return _Pass(settings, witness, memo or Memo(), progress).run(early)
 
 
 class _Pass:
-    """One discovery under way; collects problems as it goes."""
+    """One discovery under way; collects rows, device lists and problems as it goes."""
 
     def __init__(
         self, settings: Settings, witness: Witness, memo: Memo, progress: Progress
@@ -95,10 +110,14 @@ class _Pass:
         self.witness = witness
         self.memo = memo
         self.progress = progress
+        self.begun = time.monotonic()
         self.problems: list[str] = []
+        self.libvirt_gone: Optional[LibvirtError] = None
+        self.found: dict[Combination, Claims | str] = {}
+        self.emulators: list[Emulator] = []
+        self.device_claims: dict[str, Claims] = {}
 
-    def run(self) -> Discovery:
-        begun = time.monotonic()
+    def run(self, early: Optional[Early]) -> Discovery:
         hostname, version, uri = self.witness.host()
         self.progress("asking libvirt what it can run", 0, 0)
         listing = capabilities.read(self.witness.capabilities(), f"{uri} capabilities")
@@ -106,24 +125,34 @@ class _Pass:
         paths = listing.emulators()
         ordered = sorted(paths, key=lambda path: paths[path] != host.arch)
         answers = self.witness.emulators(ordered)  # they list their devices during the sweep
-        claims = self._sweep(listing, host)
-        emulators, device_claims, names = self._emulators(paths, answers)
-        machines = tuple(assemble(listing, claims, device_claims))
-        marks = {emulator.path: emulator.fingerprint for emulator in emulators}
-        trials = self._trials(host, machines, names, marks)
+        rows = _in_order(listing, host)
+        native = [row for row in rows if (row.arch, row.virt_type) == (host.arch, host.virt_type)]
+        self._sweep(native, len(rows))
+        own = {row.emulator for row in native if row.emulator}
+        self._ask_emulators(paths, islice(answers, len(own)))
+        if early is not None and time.monotonic() - self.begun > EARLY_AFTER:
+            early(self._so_far(host, listing, complete=False))
+        self._sweep(rows[len(native) :], len(rows))
+        self._ask_emulators(paths, answers)
+        whole = self._so_far(host, listing, complete=True)
         self.memo.reader.forget_unused()
-        cost = Cost(self.witness.calls(), round(time.monotonic() - begun, 4))
-        return Discovery(
-            host, emulators, machines, trials, cost, True, tuple(dict.fromkeys(self.problems))
-        )
+        return whole
+
+    def _so_far(self, host: Host, listing: Listing, complete: bool) -> Discovery:
+        machines = tuple(assemble(listing, self.found, self.device_claims))
+        trials = self._trials(host, machines)
+        cost = Cost(self.witness.calls(), round(time.monotonic() - self.begun, 4))
+        problems = tuple(dict.fromkeys(self.problems)) if complete else ()
+        emulators = tuple(self.emulators)
+        return Discovery(host, emulators, machines, trials, cost, complete, problems)
 
     def _host(self, listing: Listing, hostname: str, version: str, uri: str) -> Host:
         native = listing.virt_types(listing.host_arch)
         virt_type = self.settings.libvirt.virt_type
         if virt_type is None:
-            virt_type = "kvm" if "kvm" in native or not native else sorted(native)[0]
-            if virt_type == "kvm" and "kvm" not in native:
-                virt_type = "qemu"
+            # kvm before qemu before whatever another driver calls its own
+            choices = [kind for kind in ("kvm", "qemu", *sorted(native)) if kind in native]
+            virt_type = choices[0] if choices else "qemu"
         elif virt_type not in native:
             self.problems.append(
                 f"[libvirt] virt_type = {virt_type}, but libvirt offers only "
@@ -132,27 +161,20 @@ class _Pass:
         accelerated = "kvm" in native
         return Host(hostname, version, uri, listing.host_arch, virt_type, accelerated)
 
-    def _sweep(self, listing: Listing, host: Host) -> Mapping[Combination, Claims | str]:
-        """Claims or an error text for every combination, native and canonical ones first."""
-        rows = sorted(
-            dict.fromkeys(listing.combinations),
-            key=lambda row: (
-                row.arch != host.arch,
-                row.virt_type != host.virt_type,
-                row.canonical is None,
-            ),
-        )
-        found: dict[Combination, Claims | str] = {}
-        asked = self.witness.domain_capabilities(rows)
+    def _sweep(self, rows: Sequence[Combination], total: int) -> None:
+        """Have claims or an error text for each of `rows`."""
+        if self.libvirt_gone is not None:
+            self.found.update(dict.fromkeys(rows, f"not asked: {self.libvirt_gone}"))
+            return
         try:
-            for done, (row, outcome) in enumerate(asked, 1):
-                found[row] = self._claims_of(row, outcome)
-                self.progress("asking about machine types", done, len(rows))
+            for row, outcome in self.witness.domain_capabilities(rows):
+                self.found[row] = self._claims_of(row, outcome)
+                self.progress("asking about machine types", len(self.found), total)
         except LibvirtError as error:
-            self.problems.append(f"{len(rows) - len(found)} machine types not asked: {error}")
-            for row in rows:
-                found.setdefault(row, f"not asked: {error}")
-        return found
+            self.libvirt_gone = error
+            missing = [row for row in rows if row not in self.found]
+            self.problems.append(f"{total - len(self.found)} machine types not asked: {error}")
+            self.found.update(dict.fromkeys(missing, f"not asked: {error}"))
 
     def _claims_of(self, row: Combination, outcome: Outcome[str]) -> Claims | str:
         label = f"{row.arch} {row.machine or 'default machine'} {row.virt_type}"
@@ -163,41 +185,34 @@ class _Pass:
                 self.problems.append(str(error))
             return " ".join(str(error).split())
 
-    def _emulators(
-        self, paths: Mapping[str, str], answers: Iterator[Answer]
-    ) -> tuple[tuple[Emulator, ...], dict[str, Claims], dict[str, frozenset[str]]]:
-        found: list[Emulator] = []
-        claims: dict[str, Claims] = {}
-        names: dict[str, frozenset[str]] = {}
-        for done, answer in enumerate(answers, 1):
-            self.progress("asking the emulators for their devices", done, len(paths))
+    def _ask_emulators(self, paths: Mapping[str, str], answers: Iterable[Answer]) -> None:
+        for answer in answers:
             listed = answer.devices
             if listed is None:
                 self.problems.append(answer.error or f"{answer.path} gave no device list")
             else:
-                claims[answer.path] = devices.claims(listed)
-                names[answer.path] = listed.names()
-            found.append(
+                self.device_claims[answer.path] = devices.claims(listed)
+            self.emulators.append(
                 Emulator(
                     answer.path,
                     paths[answer.path],
                     answer.version,
                     answer.fingerprint,
-                    names.get(answer.path),
+                    None if listed is None else listed.names(),
                     answer.error,
                 )
             )
-        return tuple(found), claims, names
+            done = len(self.emulators)
+            self.progress("asking the emulators for their devices", done, len(paths))
 
     def _trials(
         self,
         host: Host,
         machines: tuple[Machine, ...],
-        names: Mapping[str, frozenset[str]],
-        marks: Mapping[str, str],
     ) -> tuple[Trial, ...]:
         if not self.settings.libvirt.trials:
             return ()
+        emulators = {emulator.path: emulator for emulator in self.emulators}
         arches = (host.arch, *self.settings.traits.emulated)
         chosen = list(representatives(machines, arches, host.virt_type))
         accepted: set[tuple[str, str, str]] = set()
@@ -208,8 +223,11 @@ class _Pass:
             if machine.family not in FAMILIES.get(machine.arch, ()):
                 # only what would give the host a trait that no family gives it already
                 wanted = [pair for pair in wanted if (machine.arch, *pair) not in accepted]
-            key = (host.libvirt, marks.get(machine.emulator, ""), machine.arch, machine.virt_type)
-            tried = self._tried((*key, machine.name), machine, wanted, names)
+            emulator = emulators.get(machine.emulator)
+            mark = emulator.fingerprint if emulator else ""
+            key = (host.libvirt, mark, machine.arch, machine.virt_type, machine.name)
+            names = emulator.devices if emulator else None
+            tried = self._tried(key, machine, wanted, names)
             if tried is None:
                 break
             trials.extend(tried)
@@ -223,7 +241,7 @@ class _Pass:
         key: tuple[str, ...],
         machine: Machine,
         wanted: list[tuple[str, str]],
-        names: Mapping[str, frozenset[str]],
+        names: Optional[frozenset[str]],
     ) -> Optional[tuple[Trial, ...]]:
         """The trials of one machine type, from memory if nothing changed; None if libvirt died."""
         key = (*key, *(f"{category}={value}" for category, value in wanted))
@@ -231,8 +249,8 @@ class _Pass:
         if known is not None:
             return known
         hopeless: tuple[Trial, ...] = ()
-        if machine.emulator in names:
-            hopeless = trial.impossible(machine, wanted, names[machine.emulator])
+        if names is not None:
+            hopeless = trial.impossible(machine, wanted, names)
         settled = {(refuted.category, refuted.value) for refuted in hopeless}
         open_claims = [pair for pair in wanted if pair not in settled]
         try:
@@ -242,3 +260,15 @@ class _Pass:
             return None
         self.memo.trials[key] = tried
         return tried
+
+
+def _in_order(listing: Listing, host: Host) -> list[Combination]:
+    """Every combination once: those instances get first, aliases before versions."""
+    return sorted(
+        dict.fromkeys(listing.combinations),
+        key=lambda row: (
+            (row.arch, row.virt_type) != (host.arch, host.virt_type),
+            row.arch != host.arch,
+            row.canonical is None,
+        ),
+    )

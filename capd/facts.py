@@ -153,8 +153,8 @@ class Cost:
 class Discovery:
     """Everything learnt in one pass over one host.
 
-    `complete` is False when the list of combinations itself could not be had in full (then a
-    machine type that is missing from `machines` is unknown, not absent). `problems` are one-line
+    `complete` is False while only part of the host has been asked; then what is missing is
+    unknown, not absent. `problems` are one-line
     descriptions of partial failures.
     """
 

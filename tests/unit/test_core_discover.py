@@ -359,3 +359,34 @@ def test_a_timeout_of_one_row_is_unknown_not_no() -> None:
     assert support(found, "CUSTOM_CAPD_MACHINE_PC_Q35_7_2") is Support.UNKNOWN
     # the alias answered
     assert support(found, "CUSTOM_CAPD_Q35_STORAGE_BUS_SATA") is Support.YES
+
+
+def test_b28_native_machine_types_are_passed_on_early_where_the_host_is_slow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("capd.discover.EARLY_AFTER", -1.0)
+    guests = (
+        "<guest><os_type>hvm</os_type><arch name='aarch64'><emulator>/bin/arm</emulator>"
+        "<machine>virt-7.2</machine><domain type='qemu'/></arch></guest>"
+    )
+    script = Script(documents={**Q35S}, guests=guests)
+    settings = config.load()
+    partial: list[Discovery] = []
+    whole = discover(settings, script, early=partial.append)
+    (before,) = partial
+    assert (before.complete, whole.complete) == (False, True)
+    found = traits.assess(before, settings.traits, settings.libvirt)
+    assert support(found, "CUSTOM_CAPD_Q35_STORAGE_BUS_SATA") is Support.YES
+    assert found.judge("CUSTOM_CAPD_Q35_STORAGE_BUS_SATA").because.endswith("accepted by libvirt")
+    assert support(found, "COMPUTE_ARCH_AARCH64") is Support.UNKNOWN
+    # a name that a complete pass would retire is kept by an incomplete one
+    assert support(found, "CUSTOM_CAPD_MACHINE_PC_Q35_1_0") is Support.UNKNOWN
+    after = traits.assess(whole, settings.traits, settings.libvirt)
+    assert support(after, "COMPUTE_ARCH_AARCH64") is Support.YES
+    assert support(after, "CUSTOM_CAPD_MACHINE_PC_Q35_1_0") is Support.NO
+
+
+def test_a_quick_host_is_passed_on_once() -> None:
+    partial: list[Discovery] = []
+    discover(config.load(), Script(documents={**Q35S}), early=partial.append)
+    assert partial == []
