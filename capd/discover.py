@@ -214,7 +214,7 @@ class _Pass:
             return ()
         emulators = {emulator.path: emulator for emulator in self.emulators}
         arches = (host.arch, *self.settings.traits.emulated)
-        chosen = list(representatives(machines, arches, host.virt_type))
+        chosen = list(representatives(machines, arches, host))
         accepted: set[tuple[str, str, str]] = set()
         trials: list[Trial] = []
         for done, machine in enumerate(chosen, 1):

@@ -76,6 +76,7 @@ def _claims(root: etree._Element, origin: str) -> Claims:
         if category.origin is Origin.DOMCAPS:
             values = _values(root, category)
             claims[category.name] = Claim(values, Source.DOMCAPS)
+    claims["memory_encryption"] = Claim(_encryption(root), Source.DOMCAPS)
     buses = claims["disk_bus"].values
     media = _enum(root, "devices/disk", "diskDevice")
     for name, medium, possible in (
@@ -104,6 +105,16 @@ def _values(root: etree._Element, category: Category) -> Optional[frozenset[str]
     if category.name in ("secure_boot",):
         return frozenset(names[word] for word in raw if word in names)
     return frozenset(names.get(word, word) for word in raw)
+
+
+def _encryption(root: etree._Element) -> Optional[frozenset[str]]:
+    """Guest memory encryption: an enum in libvirt 9 and later, elements of their own before."""
+    found = _enum(root, "features/launchSecurity", "sectype")
+    for name in ("sev", "sgx"):
+        element = root.find(f"features/{name}")
+        if element is not None:
+            found = (found or _NOTHING) | ({name} if element.get("supported") == "yes" else set())
+    return found
 
 
 def _enum(root: etree._Element, path: str, name: str) -> Optional[frozenset[str]]:

@@ -140,6 +140,10 @@ class Host:
     virt_type: str
     accelerated: bool
 
+    def virt_type_of(self, arch: str) -> str:
+        """The virt type of instances of `arch`: KVM runs no foreign architecture."""
+        return "qemu" if arch != self.arch and self.virt_type == "kvm" else self.virt_type
+
 
 @dataclass(frozen=True)
 class Cost:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from capd.capabilities import Combination, Listing
-from capd.facts import Claim, Claims, Machine, Source
+from capd.facts import Claim, Claims, Host, Machine, Source
 from capd.names import family
 from capd.table import CATEGORIES, FAMILIES
 
@@ -18,14 +18,16 @@ NO_CLAIMS: Claims = {}
 
 
 def representatives(
-    machines: Iterable[Machine], arches: Sequence[str], virt_type: str
+    machines: Iterable[Machine], arches: Sequence[str], host: Host
 ) -> Iterator[Machine]:
     """The machine types to try: of each family the one its alias stands for, else the default,
     else the last listed; the table's families first."""
     chosen: dict[tuple[str, str], Machine] = {}
     for machine in machines:
         usable = machine.error is None and machine.name == machine.canonical and machine.name
-        if machine.arch not in arches or machine.virt_type != virt_type or not usable:
+        if machine.arch not in arches or not usable:
+            continue
+        if machine.virt_type != host.virt_type_of(machine.arch):
             continue
         key = (machine.arch, machine.family)
         rival = chosen.get(key)

@@ -327,6 +327,15 @@ CATEGORIES: tuple[Category, ...] = (
             *_same("virtio-transitional", "virtio-non-transitional", trait=False),
         ),
     ),
+    # shown, never reported: these traits go with inventory, which is Nova's
+    Category(
+        "memory_encryption",
+        "memory encryption",
+        Origin.DOMCAPS,
+        element="features/launchSecurity",
+        enum="sectype",
+        values=_same("sev", "sev-snp", "tdx", "s390-pv", "sgx", trait=False),
+    ),
 )
 
 BY_NAME = {category.name: category for category in CATEGORIES}

@@ -88,10 +88,8 @@ class _Judge:
                 yield from self._of_arch(arch, arch, libvirt)
 
     def _rows(self, arch: str) -> list[Machine]:
-        """The machine types of `arch` under the virt type in use (an emulated one: under tcg)."""
-        virt_type = self.host.virt_type
-        if arch != self.host.arch and virt_type == "kvm":
-            virt_type = "qemu"
+        """The machine types of `arch` under the virt type its instances get."""
+        virt_type = self.host.virt_type_of(arch)
         return [
             row
             for row in self.discovery.machines

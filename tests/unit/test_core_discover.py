@@ -342,6 +342,8 @@ def test_emulated_architectures_are_published_only_when_listed() -> None:
     assert support(found, "CUSTOM_CAPD_AARCH64_VIRT_STORAGE_BUS_SATA") is Support.YES
     assert support(found, "CUSTOM_CAPD_AARCH64_MACHINE_VIRT_7_2") is Support.YES
     assert support(found, "CUSTOM_CAPD_AARCH64_DEFAULT_STORAGE_BUS_IDE") is Support.YES
+    verdict = found.judge("CUSTOM_CAPD_AARCH64_VIRT_STORAGE_BUS_SATA")
+    assert verdict.because == "virt-7.2 and 1 more: accepted by libvirt"
 
 
 def test_the_vocabulary_has_every_custom_name_supported_or_not() -> None:

@@ -52,6 +52,27 @@ def test_a_tpm_without_an_emulator_backend_is_not_one() -> None:
     assert found["tpm_version"].values == {"2.0"}
 
 
+@pytest.mark.parametrize(
+    ("features", "found"),
+    [
+        ("", None),
+        ("<sev supported='no'/>", frozenset()),
+        ("<sev supported='yes'><cbitpos>47</cbitpos></sev><sgx supported='no'/>", {"sev"}),
+        (
+            "<sgx supported='yes'/><launchSecurity supported='yes'><enum name='sectype'>"
+            "<value>sev</value><value>tdx</value></enum></launchSecurity>",
+            {"sev", "sgx", "tdx"},
+        ),
+    ],
+)
+def test_memory_encryption_is_read_and_has_no_trait(features: str, found: object) -> None:
+    text = DOMCAPS.format(machine="q35", devices="")
+    text = text.replace("</devices>", f"</devices><features>{features}</features>")
+    read = domcaps.Reader().read(text, "test")["memory_encryption"]
+    assert read.values == found
+    assert names.value_trait(BY_NAME["memory_encryption"], "sev") is None
+
+
 def test_cdrom_and_floppy_buses_follow_the_media_that_are_listed() -> None:
     disk = (
         "<disk supported='yes'><enum name='diskDevice'>{}</enum><enum name='bus'>"
