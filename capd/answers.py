@@ -79,6 +79,20 @@ class Answer:
             )
         return parsed
 
+    def trait_names(self) -> frozenset[str]:
+        """The traits listed in the body. Raises PlacementError if it lists none."""
+        names = self.document().get("traits")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise self._error(PlacementError, "answered without a list of traits")
+        return frozenset(names)
+
+    def generation(self) -> int:
+        """The provider generation in the body. Raises PlacementError if there is none."""
+        generation = self.document().get("resource_provider_generation")
+        if not isinstance(generation, int):
+            raise self._error(PlacementError, "answered without a generation")
+        return generation
+
     def check(self) -> Answer:
         """The answer itself if it is a success. Raises the PlacementError that fits if not."""
         if self.status in (200, 201, 204):

@@ -115,13 +115,13 @@ class Placement:
 
     def custom_names(self) -> frozenset[str]:
         """Every name under capd's prefix that Placement has, in one request."""
-        return _names(self._ask("GET", f"/traits?name=startswith:{CUSTOM}"))
+        return self._ask("GET", f"/traits?name=startswith:{CUSTOM}").trait_names()
 
     def known(self, names: Iterable[str]) -> frozenset[str]:
         """Those of `names` that Placement has."""
         found: set[str] = set()
         for query in _queries(sorted(names)):
-            found |= _names(self._ask("GET", f"/traits?name=in:{query}"))
+            found |= self._ask("GET", f"/traits?name=in:{query}").trait_names()
         return frozenset(found)
 
     def create_names(self, names: Iterable[str]) -> dict[str, PlacementError]:
@@ -290,21 +290,5 @@ def _queries(names: list[str]) -> Iterator[str]:
         yield ",".join(batch)
 
 
-def _names(answer: Answer) -> frozenset[str]:
-    names = answer.document().get("traits")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise PlacementError(
-            f"Placement at {answer.endpoint} answered {answer.request} without a list of traits",
-            culprit=answer.endpoint,
-        )
-    return frozenset(names)
-
-
 def _shown(answer: Answer) -> Shown:
-    generation = answer.document().get("resource_provider_generation")
-    if not isinstance(generation, int):
-        raise PlacementError(
-            f"Placement at {answer.endpoint} answered {answer.request} without a generation",
-            culprit=answer.endpoint,
-        )
-    return Shown(generation, _names(answer))
+    return Shown(answer.generation(), answer.trait_names())

@@ -25,10 +25,11 @@ def run(args: argparse.Namespace) -> int:
         discovery = observe(settings, args)
         assessment = traits.assess(discovery, settings.traits, settings.libvirt)
         report = Reporter(settings, store, discovery.host.hostname).report(assessment)
-    for problem in assessment.problems:
+    for problem in (*assessment.problems, *report.problems):
         print(f"capd: {problem}", file=sys.stderr)
     for change in report.changes:
-        print(change)
+        if change != report.error:
+            print(change)
     if report.error:
         print(f"capd: {report.error}", file=sys.stderr)
     return 0 if report.ok and not assessment.problems else 1
