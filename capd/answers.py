@@ -141,8 +141,9 @@ class Answer:
         return self._server_error(said)
 
     def _bad_request(self, said: str) -> PlacementError:
-        if "o such trait" in said:
-            names = frozenset(_TRAIT.findall(said.split("o such trait", 1)[1]))
+        whole = str(self._field("detail") or "")
+        if "o such trait" in whole:
+            names = frozenset(_TRAIT.findall(whole.split("o such trait", 1)[1]))
             return UnknownTraits(
                 f"Placement at {self.endpoint} does not know {', '.join(sorted(names))}", names
             )

@@ -77,6 +77,10 @@ def test_unknown_traits_are_named() -> None:
     with pytest.raises(UnknownTraits) as caught:
         answer(400, "No such trait COMPUTE_NET_VIF_MODEL_IGB, CUSTOM_CAPD_X_1").check()
     assert caught.value.names == {"COMPUTE_NET_VIF_MODEL_IGB", "CUSTOM_CAPD_X_1"}
+    many = {f"CUSTOM_CAPD_{number:03}" for number in range(200)}
+    with pytest.raises(UnknownTraits) as caught:
+        answer(400, "The server could not comply.\n\n No such trait " + ", ".join(many)).check()
+    assert caught.value.names == many
 
 
 @pytest.mark.parametrize(
