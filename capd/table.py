@@ -153,8 +153,9 @@ CATEGORIES: tuple[Category, ...] = (
             *_same("e1000-82544gc", "e1000-82545em", "pvrdma", trait=False),
             Value("virtio-transitional", ("virtio-net-pci-transitional",), trait=False),
             Value("virtio-non-transitional", ("virtio-net-pci-non-transitional",), trait=False),
-            Value("netfront", ("xen-net-device",)),
             *_EEPRO100,
+            *_same("netfront"),
+            *_same("xen-net-device", trait=False),  # not what libvirt makes of netfront
             Value("lan9118"),
             Value("sriov"),
             Value("vmxnet"),

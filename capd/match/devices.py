@@ -99,6 +99,8 @@ def _implied(name: str, guest: Guest) -> tuple[tuple[str, str], ...]:
 def _remark(name: str, category: Category, word: str, guest: Guest) -> str:
     """One sentence about an exact trait that may surprise."""
     row = category.value(word)
+    if row is not None and not row.trait:
+        return "capd reports no trait for it"
     if row is not None and not row.raw and not row.families:
         return "no source names it: capd never reports it"
     if category.per_family and not guest.familiar:

@@ -536,6 +536,12 @@ def test_values_that_no_source_can_tell_are_asked_with_a_warning() -> None:
     assert outcome.note == "no source names it: capd never reports it"
 
 
+def test_a_value_that_no_image_can_have_is_said_to_have_no_trait() -> None:
+    outcome = one("hw_vif_model", "rocker")
+    assert (outcome.status, outcome.asks) == (Status.NOTHING, ())
+    assert outcome.note == "Nova itself does not take this value; capd reports no trait for it"
+
+
 def test_translation_is_pure_and_needs_no_network_code() -> None:
     import subprocess
     import sys
