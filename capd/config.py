@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 from oslo_config import cfg
 
-from capd import configfile
+from capd import configfile, credentials
 from capd.errors import ConfigError
 from capd.options import OPTIONS, Kind, Option
 
@@ -111,6 +111,7 @@ def load(files: Sequence[Path] = ()) -> Settings:
     Raises ConfigError naming the file and the option at fault.
     """
     paths = tuple(files) or ((DEFAULT_FILE,) if DEFAULT_FILE.exists() else ())
+    paths += credentials.files()
     for path in paths:
         configfile.check(path)
     conf = cfg.ConfigOpts()
@@ -140,6 +141,20 @@ def _bad_value(text: str) -> ConfigError:
     groups = [option.group for option in OPTIONS if option.name == name]
     label = f"[{groups[0]}] {name}" if groups else name
     return ConfigError(f"{path}: {label} is not valid: {why}", culprit=name, cure=cure)
+
+
+def needs_restart(old: Settings, new: Settings) -> tuple[str, ...]:
+    """Options whose new value takes effect at the next start only, as `[group] name`."""
+    return tuple(
+        f"[{option.group}] {option.name}"
+        for option in OPTIONS
+        if not option.reload and _value(old.conf, option) != _value(new.conf, option)
+    )
+
+
+def _value(conf: cfg.ConfigOpts, option: Option) -> Any:
+    group = conf if option.group == "DEFAULT" else conf[option.group]
+    return getattr(group, option.name)
 
 
 def _oslo(option: Option) -> cfg.Opt:

@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from capd import credentials
 from capd.errors import ConfigError
 from capd.options import OPTIONS
 
@@ -28,6 +29,7 @@ def check(path: Path) -> None:
     Raises ConfigError naming the file, the option, and what was probably meant.
     """
     parser = _parsed(path)
+    credentials.refuse_readable(path, parser)
     own_file = not path.name.startswith("nova")
     groups = {option.group for option in OPTIONS}
     for group in parser.sections():

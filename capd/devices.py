@@ -8,6 +8,7 @@ headings). Only devices a user may create are listed, so that boards' built-in o
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -36,7 +37,7 @@ def read(text: str, origin: str) -> DeviceList:
     for line in text.splitlines():
         match = _LINE.match(line)
         if match:
-            sections.setdefault(heading, set()).add(match.group("name"))
+            sections.setdefault(heading, set()).add(sys.intern(match.group("name")))
         elif line.endswith(":"):
             heading = line[:-1].strip()
     if not sections:

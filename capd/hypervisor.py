@@ -54,6 +54,8 @@ class Hypervisor:
         self.uri = settings.connection_uri
         self.calls = 0
         self.give_up = float("inf")
+        #: told each time a call past its deadline is given more time
+        self.on_wait: Callable[[str], None] = lambda text: None
         self._caller = Caller()
         self._connection: Optional[libvirt.virConnect] = None
         libvirt.registerErrorHandler(_ignore, None)
@@ -134,7 +136,10 @@ class Hypervisor:
         Probing an emulator for the first time takes libvirt tens of seconds; a daemon that hangs
         answers nothing. `give_up` (monotonic seconds) ends the patience.
         """
-        return time.monotonic() < self.give_up and self.alive()
+        if time.monotonic() < self.give_up and self.alive():
+            self.on_wait("waiting for libvirt, which is busy")
+            return True
+        return False
 
     def close(self) -> None:
         """Disconnect; a daemon that does not answer is left behind."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from capd.stages import CycleResult
 
 HELP = "one full pass, then exit"
 DESCRIPTION = HELP
@@ -15,21 +19,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Discover and report; 0 if all of it was reported, 1 if anything failed."""
-    from capd import config, traits
-    from capd.commands.sources import observe
-    from capd.report import Reporter
-    from capd.store import DATABASE, InstanceLock, Store
+    from capd import config
+    from capd.cycle import Cycle
+    from capd.progress import Progress
+    from capd.recording import Recording
+    from capd.store import InstanceLock
+    from capd.ticker import Ticker
 
     settings = config.load(args.config_file)
-    with InstanceLock(settings.state_dir), Store(settings.state_dir / DATABASE) as store:
-        discovery = observe(settings, args)
-        assessment = traits.assess(discovery, settings.traits, settings.libvirt)
-        report = Reporter(settings, store, discovery.host.hostname).report(assessment)
-    for problem in (*assessment.problems, *report.problems):
+    witness = Recording(args.source) if args.source is not None else None
+    with InstanceLock(settings.state_dir), Ticker() as ticker:
+        cycle = Cycle(settings, witness=witness, once=True)
+        try:
+            result = cycle.run(Progress(show=ticker))
+        finally:
+            cycle.close()
+    return _tell(result)
+
+
+def _tell(result: CycleResult) -> int:
+    """Print what changed and what failed; the exit code."""
+    report, assessment = result.report, result.assessment
+    problems = [*(assessment.problems if assessment else ()), *(report.problems if report else ())]
+    for done in result.errors:
+        if done.error is not None and str(done.error) not in problems:
+            problems.append(done.error.line())
+    for problem in problems:
         print(f"capd: {problem}", file=sys.stderr)
-    for change in report.changes:
-        if change != report.error:
+    for change in report.changes if report else ():
+        if report and change != report.error:
             print(change)
-    if report.error:
-        print(f"capd: {report.error}", file=sys.stderr)
-    return 0 if report.ok and not assessment.problems else 1
+    return 0 if report and report.ok and not problems else 1

@@ -20,7 +20,7 @@ ORDER = ROOT / "docs" / "architecture.md"
 #: broad handlers that do not raise again, each with the reason why it may be broad
 BROAD = {
     "capd/calls.py": "a worker thread hands whatever a libvirt call raised to its caller",
-    "capd/daemon.py": "the daemon's loop outlives what nobody foresaw",
+    "capd/worker.py": "the daemon's loop outlives what nobody foresaw",
     "capd/notify.py": "a foreign package named systemd may raise anything when imported",
 }
 

@@ -1,0 +1,294 @@
+"""`capd --check`: what capd depends on, one line each, with the cure where one is needed.
+
+Each check yields `Finding`s and depends on nothing but its arguments; a check that fails does not
+keep the next one from running. Nothing is changed, but for one trait name that capd would create
+anyway, by which the right to write to Placement is proved.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Optional
+
+from capd import checkhost, config, credentials, metrics
+from capd.config import Settings
+from capd.discover import discover
+from capd.errors import CapdError, LibvirtError
+from capd.facts import Discovery, Support
+from capd.hypervisor import Hypervisor
+from capd.live import LiveWitness
+from capd.store import DATABASE, Store
+
+#: adjtimex(2) returns this where nothing keeps the clock in step
+_TIME_ERROR = 5
+
+#: megabytes that ought to be free where the state is
+_FREE = 50
+
+
+class Level(str, Enum):
+    """How a check came out, the worst last."""
+
+    PASS = "PASS"  # noqa: S105 - no password
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line: `subject` was checked, `text` is what was found, `cure` what to do about it."""
+
+    level: Level
+    subject: str
+    text: str
+    cure: Optional[str] = None
+
+
+def good(subject: str, text: str) -> Finding:
+    return Finding(Level.PASS, subject, text)
+
+
+def warn(subject: str, text: str, cure: Optional[str] = None) -> Finding:
+    return Finding(Level.WARN, subject, text, cure)
+
+
+def fail(subject: str, error: CapdError) -> Finding:
+    return Finding(Level.FAIL, subject, " ".join(str(error).split()), error.cure)
+
+
+def everything(files: tuple[Path, ...]) -> Iterator[Finding]:
+    """All checks in order; those that need a configuration end where there is none."""
+    try:
+        settings = config.load(files)
+    except CapdError as error:
+        yield fail("configuration", error)
+        return
+    yield from configuration(settings)
+    yield from store(settings)
+    discovery = None
+    for item in libvirt(settings):
+        if isinstance(item, Finding):
+            yield item
+        else:
+            discovery = item
+    yield from kvm(settings, discovery)
+    if discovery is not None:
+        yield from emulators(discovery)
+    yield from placement(settings, discovery)
+    yield clock()
+    yield from service()
+
+
+def configuration(settings: Settings) -> Iterator[Finding]:
+    """Files, who may read them, overrides, metrics."""
+    names = ", ".join(map(str, settings.files)) or "none, so all defaults"
+    yield good("configuration", f"read: {names}")
+    for path in settings.files:
+        if credentials.world_readable(path) and path.name.startswith("nova"):
+            yield warn(
+                "configuration",
+                f"{path} can be read by every user and holds Nova's passwords",
+                f"chmod 0640 {path}",
+            )
+    for override in settings.traits.overrides:
+        sign = "supported" if override.present else "not supported"
+        yield warn(
+            "configuration",
+            f"override: {override.trait} is reported as {sign}, whatever the host says",
+            "remove it from [traits] override once it is no longer needed",
+        )
+    try:
+        metrics.textfile(settings.metrics.textfile)
+        if settings.metrics.listen:
+            metrics.address(settings.metrics.listen)
+    except CapdError as error:
+        yield fail("metrics", error)
+
+
+def store(settings: Settings) -> Iterator[Finding]:
+    """The state database and the disk it is on."""
+    path = settings.state_dir / DATABASE
+    try:
+        with Store(path, read_only=True) as opened:
+            records = opened.rows("SELECT count(*) FROM trait")[0][0]
+    except CapdError as error:
+        yield fail("store", error)
+        return
+    if not path.exists():
+        yield good("store", f"{path} does not exist yet; the first pass creates it")
+    elif path.stat().st_mode & 0o077:
+        yield warn("store", f"{path} can be read by others", f"chmod 0600 {path}")
+    else:
+        yield good("store", f"{path} is sound, {records} traits remembered")
+    existing = next(parent for parent in (settings.state_dir, *path.parents) if parent.exists())
+    free = shutil.disk_usage(existing).free // 2**20
+    if free < _FREE:
+        yield warn("store", f"{free} MB free on the disk of {existing}", "free some space")
+
+
+def libvirt(settings: Settings) -> Iterator[Finding | Discovery]:
+    """Which libvirt there is, access to it, and what it says; the last item is what it says."""
+    sockets = checkhost.libvirt_sockets()
+    found = "; ".join(f"{path} ({state})" for path, state in sockets.items())
+    hypervisor = Hypervisor(settings.libvirt)
+    try:
+        hypervisor.open()
+        yield good("libvirt", f"{checkhost.libvirt_kind(sockets)}, {hypervisor.version()}")
+        witness = LiveWitness(hypervisor, settings.libvirt)
+        discovery = discover(settings, witness)
+    except LibvirtError as error:
+        text = f"{error}; sockets: {found or 'none found'}"
+        yield Finding(Level.FAIL, "libvirt", " ".join(text.split()), error.cure)
+        return
+    except CapdError as error:
+        yield fail("libvirt", error)
+        return
+    finally:
+        hypervisor.close()
+    answered = sum(machine.error is None for machine in discovery.machines)
+    text = f"{answered} of {len(discovery.machines)} combinations answered, read-write"
+    if answered:
+        yield good("libvirt", f"{text}, in {discovery.cost.seconds:.1f} s")
+    else:
+        yield Finding(Level.FAIL, "libvirt", text, "see libvirt's own log for the reason")
+    for problem in discovery.problems:
+        yield warn("libvirt", problem)
+    yield discovery
+
+
+def kvm(settings: Settings, discovery: Optional[Discovery]) -> Iterator[Finding]:
+    """KVM: there, usable by QEMU's user, offered by libvirt."""
+    wanted = settings.libvirt.virt_type in (None, "kvm")
+    state = checkhost.kvm_state()
+    if state.problem is None:
+        yield good("kvm", f"{state.path} can be opened by {state.user}, QEMU's user")
+    elif wanted:
+        yield warn("kvm", state.problem, state.cure)
+    else:
+        yield good("kvm", f"not needed, [libvirt] virt_type = {settings.libvirt.virt_type}")
+    if discovery is None or not wanted:
+        return
+    if discovery.host.accelerated:
+        yield good("kvm", f"libvirt offers kvm for {discovery.host.arch}")
+    else:
+        yield warn(
+            "kvm",
+            f"libvirt does not offer kvm for {discovery.host.arch}: instances are emulated",
+            "make /dev/kvm usable by QEMU's user, or set [libvirt] virt_type = qemu",
+        )
+
+
+def emulators(discovery: Discovery) -> Iterator[Finding]:
+    """Each emulator libvirt lists, and whether it says what it has."""
+    sound = [emulator for emulator in discovery.emulators if emulator.error is None]
+    for emulator in discovery.emulators:
+        if emulator.error is not None:
+            yield warn("emulators", emulator.error, f"reinstall the package of {emulator.path}")
+    native = [emulator for emulator in sound if emulator.arch == discovery.host.arch]
+    if native:
+        version = native[0].version or "unknown version"
+        yield good("emulators", f"{len(sound)} answer, native: {native[0].path}, {version}")
+    else:
+        yield Finding(
+            Level.FAIL,
+            "emulators",
+            f"no usable emulator for {discovery.host.arch or 'this host'}",
+            "install QEMU for it (qemu-system-x86 and the like)",
+        )
+
+
+def placement(settings: Settings, discovery: Optional[Discovery]) -> Iterator[Finding]:
+    """Placement: reached, authenticated, allowed to write; the provider."""
+    from capd.placement import Placement
+    from capd.provider import find, identify
+
+    client = Placement(settings)
+    client.begin()
+    try:
+        known = client.custom_names()
+        yield good("placement", f"reached and authenticated, {len(known)} of capd's names exist")
+        name = _probe_name(settings, discovery)
+        refused = client.create_names([name])
+        if refused:
+            yield fail("placement", refused[name])
+        else:
+            yield good("placement", "allowed to write")
+        hostname = discovery.host.hostname if discovery else ""
+        identity = identify(settings.placement, hostname)
+        if identity.uuid or identity.name:
+            provider = find(client, identity, create=False)
+            yield good("provider", f"{provider.name} ({provider.uuid}), by {provider.how}")
+        else:
+            yield warn("provider", "unknown: libvirt did not give the host's name")
+    except CapdError as error:
+        yield fail("placement", error)
+
+
+def _probe_name(settings: Settings, discovery: Optional[Discovery]) -> str:
+    """A custom name that capd creates in any case."""
+    from capd import traits
+
+    if discovery is None:
+        return "CUSTOM_CAPD_STORAGE_BUS_NVME"
+    assessment = traits.assess(discovery, settings.traits, settings.libvirt)
+    supported = (
+        name
+        for name in assessment.vocabulary
+        if (verdict := assessment.verdicts.get(name)) and verdict.support is Support.YES
+    )
+    return next(supported, assessment.vocabulary[0])
+
+
+def clock() -> Finding:
+    """Whether something keeps the clock in step: tokens expire by it."""
+    buffer = ctypes.create_string_buffer(512)
+    try:
+        state = ctypes.CDLL(None, use_errno=True).adjtimex(buffer)
+    except (OSError, AttributeError):
+        state = -1
+    if state < 0:
+        return warn("clock", "its state cannot be read here")
+    if state == _TIME_ERROR:
+        return warn(
+            "clock",
+            "not synchronised: tokens may count as expired, times in the records be wrong",
+            "run chrony or systemd-timesyncd",
+        )
+    return good("clock", "synchronised")
+
+
+def service() -> Iterator[Finding]:
+    """The systemd unit: running, and watched."""
+    systemctl = shutil.which("systemctl")
+    if systemctl is None or not Path("/run/systemd/system").is_dir():
+        yield warn("service", "systemd does not run here", "see to it that capd is restarted")
+        return
+    names = "LoadState,ActiveState,WatchdogUSec,UnitFileState"
+    done = subprocess.run(
+        [systemctl, "show", "capd.service", f"--property={names}"],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    shown = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
+    if shown.get("LoadState") != "loaded":
+        yield warn("service", "capd.service is not installed", "make install, or the package")
+        return
+    state = f"{shown.get('ActiveState')}, {shown.get('UnitFileState')}"
+    if shown.get("ActiveState") == "active":
+        yield good("service", f"capd.service is {state}")
+    else:
+        yield warn("service", f"capd.service is {state}", "systemctl enable --now capd")
+    if shown.get("WatchdogUSec", "0") in ("0", "infinity", ""):
+        yield warn("watchdog", "the unit sets no WatchdogSec", "set WatchdogSec=60")
+    else:
+        yield good("watchdog", f"a hang is noticed within {shown['WatchdogUSec']}")
