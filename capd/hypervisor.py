@@ -201,8 +201,16 @@ class Hypervisor:
         self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
     ) -> Iterator[tuple[T, Outcome[Any]]]:
         """Run calls (key, function, arguments), `[libvirt] workers` at a time; outcomes as they
-        come, with a LibvirtError where one failed."""
-        return self._each(what, calls)
+        come, with a LibvirtError where one failed. No limit but each call's own."""
+        timeout, workers = self.settings.call_timeout, self.settings.workers
+        try:
+            for key, outcome in self._caller.each(calls, timeout=timeout, workers=workers):
+                self.calls += 1
+                if outcome.error is not None:
+                    outcome = Outcome(None, self._translate(what, outcome.error, timeout))
+                yield key, outcome
+        except TooManyStuck as stuck:
+            raise self._translate(what, stuck, 0) from None
 
     def _each(
         self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]

@@ -147,6 +147,15 @@ def values_of(name: str) -> Optional[tuple[str, ...]]:
     return entry.values if entry is not None and entry.kind is Kind.ENUM else None
 
 
+def is_novas(name: str, value: str) -> bool:
+    """Whether Nova takes `value` for `name`; libvirt has buses and models that Nova lacks."""
+    try:
+        coerce(name, value)
+    except (PropertyName, PropertyValue):
+        return False
+    return True
+
+
 def _current_names(image: Mapping[str, str]) -> dict[str, str]:
     """The readable properties of `image` under their current names."""
     result = {new: image[old] for old, new in LEGACY_NAMES.items() if old in image}

@@ -8,9 +8,11 @@ where Nova has one, else libvirt's own, marked so (libvirt "Domain XML format"; 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Callable, Optional
 
 from lxml import etree
@@ -80,6 +82,18 @@ def read(xml: str, origin: str) -> Domain:
     if it is not well-formed or holds no domain; unknown models and missing devices are no error.
     """
     return from_element(find_domain(documents.parse(xml, origin), origin))
+
+
+def read_file(path: Path) -> Domain:
+    """Read the domain in a file, `-` for standard input. Raises DocumentError naming the file."""
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise DocumentError(f"cannot read {path}: {error.strerror}", culprit=str(path)) from None
+    except UnicodeDecodeError:
+        raise DocumentError(f"{path}: not UTF-8 text", culprit=str(path)) from None
+    return read(text, str(path))
 
 
 def find_domain(root: etree._Element, origin: str) -> etree._Element:

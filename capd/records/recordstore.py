@@ -146,18 +146,13 @@ class RecordStore:
         with self.store.transaction() as connection:
             connection.execute("DELETE FROM record_definition WHERE id = ?", (number,))
 
-    def definition(self, uuid: str) -> Optional[tuple[int, str]]:
-        """Number and XML of the definition kept last, None if there is none."""
+    def definition(self, uuid: str) -> Optional[tuple[int, float, str]]:
+        """Number, time and XML of the definition kept last, None if there is none."""
         rows = self.store.rows(
-            "SELECT id, xml FROM record_definition WHERE uuid = ? ORDER BY id DESC LIMIT 1",
+            "SELECT id, at, xml FROM record_definition WHERE uuid = ? ORDER BY id DESC LIMIT 1",
             (uuid,),
         )
-        return (rows[0]["id"], rows[0]["xml"]) if rows else None
-
-    def restored(self, uuid: str, now: float) -> None:
-        """Note in the history that a kept definition is in force again."""
-        with self.store.transaction() as connection:
-            _note(connection, uuid, Event(now, "restored"))
+        return tuple(rows[0]) if rows else None
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
