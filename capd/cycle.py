@@ -8,8 +8,6 @@ was known stays known.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, Optional, TypeVar
 
 from capd import traits
 from capd.config import Settings
-from capd.discover import Memo, Witness, discover
+from capd.discover import Memo, Witness, discover, give_back
 from capd.emulator import Answer
 from capd.errors import CapdError, PlacementError, StoreError
 from capd.events import Post
@@ -26,12 +24,13 @@ from capd.freshness import Freshness, differs
 from capd.hypervisor import Hypervisor
 from capd.link import Link
 from capd.live import LiveWitness
+from capd.outcome import joined
 from capd.progress import Progress
 from capd.records.recordstore import RecordStore
 from capd.records.tracker import Status, Tracker
-from capd.stages import CycleResult, Stage, StageResult
+from capd.stages import CycleResult, Stage, StageResult, there
 from capd.store import DATABASE, Store
-from capd.verdicts import Assessment
+from capd.verdicts import Assessment, affirmed
 
 if TYPE_CHECKING:
     from capd.outcome import Report
@@ -73,6 +72,7 @@ class Cycle:
         self._reporter: Optional[Reporter] = None
         self._tracker: Optional[Tracker] = None
         self._discovery: Optional[Discovery] = None
+        self._first_report: Optional[Report] = None
         self._assessment: Optional[Assessment] = None
         self._stages: list[StageResult] = []
         self._progress = Progress()
@@ -104,6 +104,7 @@ class Cycle:
         """One pass. Raises nothing that a user, a file or the network can cause."""
         started = time.monotonic()
         self._stages, self._progress = [], progress
+        self._first_report = None
         asked = self._link.hypervisor.calls if self._link.hypervisor else 0
         looked: Optional[str] = None
         report: Optional[Report] = None
@@ -118,7 +119,7 @@ class Cycle:
             looked = self._attempt(Stage.DISCOVERY, lambda: self._look(hypervisor))
         known = self._went_well(Stage.DISCOVERY)
         if known and store is not None:
-            report = self._attempt(Stage.PLACEMENT, lambda: self._report(store))
+            report = self._attempt(Stage.PLACEMENT, lambda: self._final_report(store))
             self._heed(report)
         if known and hypervisor is not None and self._store is not None:
             records = self._records(hypervisor, self._store)
@@ -226,17 +227,26 @@ class Cycle:
         reason = None if hypervisor is None or self._once else self._stale(hypervisor)
         if reason == "":
             return ""
-        witness = self._witness or LiveWitness(_there(hypervisor), libvirt, self._answers)
+        witness = self._witness or LiveWitness(there(hypervisor), libvirt, self._answers)
         self._progress.step("asking libvirt")
-        discovery = discover(self.settings, witness, self._memo, self._progress.discovering)
+        show = self._progress.discovering
+        discovery = discover(self.settings, witness, self._memo, show, self._early)
+        self._progress.expect(limit + _SLACK)
         changed = self._discovery is None or differs(self._discovery, discovery)
         if changed or self._assessment is None:
             self._discovery = discovery
             self._assessment = traits.assess(discovery, self.settings.traits, libvirt)
         if hypervisor is not None and not self._once:
             self._freshness.learnt(hypervisor, discovery, changed)
-            _give_back()
+            give_back()
         return reason or "asked to"
+
+    def _early(self, discovery: Discovery) -> None:
+        """Report what a slow host has by now; nothing is denied before the whole is known."""
+        if self._store is not None:
+            found = traits.assess(discovery, self.settings.traits, self.settings.libvirt)
+            name = discovery.host.hostname
+            self._first_report = self._report(self._store, affirmed(found), name)
 
     def _stale(self, hypervisor: Hypervisor) -> str:
         """Why what is known must be learnt anew, '' if it still holds."""
@@ -247,16 +257,19 @@ class Cycle:
         self._freshness.begin(hypervisor)
         return reason or "the first pass"
 
-    def _report(self, store: Store) -> Report:
+    def _final_report(self, store: Store) -> Report:
+        """The report on everything, with what an early one in the same pass did already."""
+        assessment, hostname = there(self._assessment), there(self._discovery).host.hostname
+        return joined(self._first_report, self._report(store, assessment, hostname))
+
+    def _report(self, store: Store, assessment: Assessment, hostname: str) -> Report:
         from capd.report import Reporter
 
-        assessment, discovery = _there(self._assessment), _there(self._discovery)
         self._progress.expect(self.settings.placement.pass_timeout + _SLACK)
         self._progress.step("reporting to Placement")
-        host = discovery.host.hostname
         if self._reporter is None:
-            self._reporter = Reporter(self.settings, store, host, self._pause)
-        self._reporter.hostname = host
+            self._reporter = Reporter(self.settings, store, hostname, self._pause)
+        self._reporter.hostname = hostname
         return self._reporter.report(assessment)
 
     def _pause(self, seconds: float) -> None:
@@ -280,21 +293,8 @@ class Cycle:
                 tracker.start(hypervisor, self._discovery)
                 self._tracker = tracker
             else:
-                self._tracker.facts(_there(self._discovery))
+                self._tracker.facts(there(self._discovery))
                 self._tracker.reconcile()
             return self._tracker.status
 
         return self._attempt(Stage.RECORDS, track)
-
-
-def _there(value: Optional[T]) -> T:
-    """What cannot be absent at this point of a pass."""
-    if value is None:
-        raise AssertionError("a stage ran before the one it needs")
-    return value
-
-
-def _give_back() -> None:
-    """Return what parsing needed to the system (malloc_trim(3), where there is one)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)

@@ -6,7 +6,7 @@ From `capd.report` to the daemon, `--once`, `--withdraw`, the metrics and the st
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from capd.plan import Plan
@@ -40,6 +40,18 @@ class Report:
     def ok(self) -> bool:
         """Whether everything that was to be reported is."""
         return not (self.error or self.problems or self.plan.unknown_to_placement)
+
+
+def joined(early: Optional[Report], last: Report) -> Report:
+    """`last` with what an early report of the same pass had done already."""
+    if early is None:
+        return last
+    return replace(
+        last,
+        added=early.added + last.added,
+        changes=tuple(dict.fromkeys(early.changes + last.changes)),
+        requests=early.requests + last.requests,
+    )
 
 
 def news(before: Plan, now: Plan, added: Iterable[str], removed: Iterable[str]) -> list[str]:

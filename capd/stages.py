@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Optional
+from typing import Optional, TypeVar
 
 from capd.errors import CapdError
 from capd.facts import Discovery
 from capd.outcome import Report
 from capd.records.tracker import Status
 from capd.verdicts import Assessment
+
+T = TypeVar("T")
 
 
 class Stage(str, Enum):
@@ -58,3 +60,10 @@ class CycleResult:
     def errors(self) -> tuple[StageResult, ...]:
         """The stages that failed."""
         return tuple(result for result in self.stages if result.error is not None)
+
+
+def there(value: Optional[T]) -> T:
+    """What cannot be absent at this point of a pass."""
+    if value is None:
+        raise AssertionError("a stage ran before the one it needs")
+    return value

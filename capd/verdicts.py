@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from capd.facts import Source, Support
 
@@ -44,3 +44,14 @@ class Assessment:
         if self.complete:
             return Verdict(name, Support.NO, Source.TABLE, "no longer in use on this host")
         return Verdict(name, Support.UNKNOWN, Source.TABLE, "the host could not be asked in full")
+
+
+def affirmed(assessment: Assessment) -> Assessment:
+    """`assessment` with every no turned into unknown: it can add traits and remove none."""
+    verdicts = {
+        name: replace(verdict, support=Support.UNKNOWN)
+        if verdict.support is Support.NO
+        else verdict
+        for name, verdict in assessment.verdicts.items()
+    }
+    return replace(assessment, verdicts=verdicts, complete=False)
