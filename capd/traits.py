@@ -13,7 +13,15 @@ from typing import Callable, Optional
 from capd import names
 from capd.config import LibvirtSettings, TraitSettings
 from capd.facts import Discovery, Machine, Source, Support, Trial
-from capd.table import CATEGORIES, COMPUTE_ARCH, CUSTOM, DEFAULT_MACHINES, FAMILIES, Category
+from capd.table import (
+    CATEGORIES,
+    COMPUTE_ARCH,
+    CUSTOM,
+    DEFAULT_MACHINES,
+    FAMILIES,
+    Category,
+    Origin,
+)
 from capd.verdicts import Assessment, Verdict
 
 Namer = Callable[[Category, str], Optional[str]]
@@ -67,6 +75,7 @@ class _Judge:
     def __init__(self, discovery: Discovery) -> None:
         self.discovery = discovery
         self.host = discovery.host
+        self.silent = {one.path: one.error for one in discovery.emulators if one.error}
         families = {(row.arch, row.name): row.family for row in discovery.machines}
         self.trials: dict[tuple[str, str, str, str], Trial] = {
             (
@@ -186,13 +195,17 @@ class _Judge:
         if claimed:
             return self._yes(name, claimed, category, value)
         if unknown is not None:
-            because = f"{unknown.name or unknown.arch}: {unknown.error or 'no source can tell'}"
+            because = f"{unknown.name or unknown.arch}: {self._why_unknown(unknown, category)}"
             return Verdict(name, Support.UNKNOWN, _source(unknown, category), because)
         if refusal is not None:
             because = f"{refusal.machine}: claimed, but libvirt refuses it: {refusal.refused}"
             return Verdict(name, Support.NO, Source.TRIAL, because)
         because = f"none of {label} offers {value}"
         return Verdict(name, Support.NO, _source(rows[0], category), because)
+
+    def _why_unknown(self, row: Machine, category: Category) -> str:
+        silent = self.silent.get(row.emulator) if category.origin is Origin.DEVICES else None
+        return row.error or silent or "no source can tell"
 
     def _yes(self, name: str, claimed: list[Machine], category: Category, value: str) -> Verdict:
         best = next((row for row in claimed if row.alias), claimed[0])

@@ -10,7 +10,7 @@ with it: libvirtd, guests, swtpm.
     wait                 wait for libvirtd to end
     running              is libvirtd running
     kvm usable|unusable|absent     what /dev/kvm is from now on
-    run JSON             run a command in the namespace; answers JSON [code, output]
+    run JSON             run a command in the namespace; answers JSON [code, out, err]
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Init:
             done = subprocess.run(
                 json.loads(rest), capture_output=True, text=True, stdin=subprocess.DEVNULL
             )
-            return json.dumps([done.returncode, done.stdout + done.stderr])
+            return json.dumps([done.returncode, done.stdout, done.stderr])
         return f"unknown order {verb}"
 
     def _running(self) -> bool:

@@ -289,17 +289,17 @@ class Libvirtd:
 
         return libvirt.open(self.uri)
 
-    def run_any(self, *command: str) -> tuple[int, str]:
-        """Run a program inside its namespaces; exit code, and output with errors after it."""
-        code, output = json.loads(self._order(f"run {json.dumps(command)}"))
-        return int(code), str(output)
+    def run_any(self, *command: str) -> tuple[int, str, str]:
+        """Run a program inside its namespaces; exit code, output, errors."""
+        code, out, err = json.loads(self._order(f"run {json.dumps(command)}"))
+        return int(code), str(out), str(err)
 
     def run(self, *command: str) -> str:
         """Run a program inside its namespaces; its output. Broken when it fails."""
-        code, output = self.run_any(*command)
+        code, out, err = self.run_any(*command)
         if code != 0:
-            raise Broken(f"{shlex.join(command)}: exit {code}: {output}")
-        return output
+            raise Broken(f"{shlex.join(command)}: exit {code}: {err}")
+        return out
 
     def virsh(self, *arguments: str) -> str:
         """virsh on this libvirtd; its output. Broken when it fails."""
@@ -309,6 +309,10 @@ class Libvirtd:
         if done.returncode != 0:
             raise Broken(f"virsh {shlex.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
+
+    def virsh_version(self) -> str:
+        """The version of libvirt, as its own client tells it."""
+        return self.virsh("version", "--daemon").rpartition("libvirt ")[2].split()[0]
 
     def warm_up(self) -> float:
         """Have every emulator probed now; the seconds that took."""
