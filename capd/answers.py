@@ -176,6 +176,9 @@ class Answer:
     def _server_error(self, said: str) -> PlacementError:
         if self.status == 500 and "concurrently updated" in said:
             return self._error(Conflict, "says that another thread updated the provider")
+        if self.status == 500 and "eadlock found" in said:
+            # the database rolled the whole transaction back, so nothing was written
+            return self._error(Conflict, "lost to another write in its database")
         if self.status in _TRANSIENT:
             error = self._error(Unavailable, f"is unavailable{said}")
             assert isinstance(error, Unavailable)

@@ -8,6 +8,7 @@ keystone. No message made here contains a password or token.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _GROUP = "placement"
 _ALIASES = {"noauth": "none"}
-NO_ENDPOINT = "create it, or set [placement] valid_interfaces, region_name or endpoint_override"
 _NOT_CONFIGURED = "no Placement is configured"
 
 
@@ -37,7 +37,7 @@ class Service:
 
 def configured(conf: cfg.ConfigOpts) -> bool:
     """Whether `[placement]` says how to authenticate at all."""
-    return bool(_group(conf).auth_type)
+    return bool(_auth_type(conf))
 
 
 def open_session(conf: cfg.ConfigOpts, timeout: float) -> tuple[keystone_session.Session, Service]:
@@ -49,7 +49,8 @@ def open_session(conf: cfg.ConfigOpts, timeout: float) -> tuple[keystone_session
 
     _quieten()
     group = _group(conf)
-    if not group.auth_type:
+    kind = _auth_type(conf)
+    if not kind:
         raise ConfigError(
             _NOT_CONFIGURED,
             culprit="auth_type",
@@ -63,7 +64,7 @@ def open_session(conf: cfg.ConfigOpts, timeout: float) -> tuple[keystone_session
         )
     except exceptions.NoMatchingPlugin:
         raise ConfigError(
-            f"[placement] auth_type: keystoneauth has no plugin {group.auth_type}",
+            f"[placement] auth_type: keystoneauth has no plugin {kind}",
             culprit="auth_type",
             cure="for example password, v3applicationcredential or admin_token",
         ) from None
@@ -72,7 +73,7 @@ def open_session(conf: cfg.ConfigOpts, timeout: float) -> tuple[keystone_session
         raise ConfigError(f"[placement] lacks {missing}", culprit=missing) from None
     except (exceptions.ClientException, ValueError, TypeError, ImportError) as error:
         raise ConfigError(
-            f"[placement] auth_type {group.auth_type}: {type(error).__name__}: {error}",
+            f"[placement] auth_type {kind}: {type(error).__name__}: {error}",
             culprit="auth_type",
         ) from None
     if group.insecure:
@@ -87,6 +88,29 @@ def failures() -> tuple[type[Exception], ...]:
     from keystoneauth1.exceptions import ClientException
 
     return (ClientException, OSError, ValueError)
+
+
+def find_endpoint(session: keystone_session.Session, service: Service, peer: str) -> str:
+    """Where Placement is, by configuration or by the catalog.
+
+    Raises PlacementError if the catalog does not say, and what `failures` lists.
+    """
+    from keystoneauth1 import exceptions
+
+    endpoint = service.endpoint
+    with contextlib.suppress(exceptions.EmptyCatalog, exceptions.EndpointNotFound):
+        # asked first, so that trouble with keystone is told from trouble with Placement
+        session.get_auth_headers()
+        endpoint = endpoint or session.get_endpoint(**service.filter)
+    if endpoint:
+        return str(endpoint)
+    interfaces = ", ".join(service.filter["interface"])
+    raise PlacementError(
+        f"{peer}: the catalog has no placement endpoint (interface {interfaces}, region"
+        f" {service.filter['region_name'] or 'any'})",
+        culprit=peer,
+        cure="create it, or set [placement] valid_interfaces, region_name or endpoint_override",
+    )
 
 
 def explain(error: Exception, peer: str) -> PlacementError:
@@ -108,13 +132,8 @@ def explain(error: Exception, peer: str) -> PlacementError:
         )
     if isinstance(error, exceptions.ConnectFailure):
         return Unavailable(f"{peer} cannot be reached: {_cut(text)}", culprit=peer)
-    if isinstance(error, (exceptions.EmptyCatalog, exceptions.EndpointNotFound)):
-        return PlacementError(
-            f"{peer}: the catalog has no placement endpoint",
-            culprit=peer,
-            cure=NO_ENDPOINT,
-        )
-    if isinstance(error, exceptions.Unauthorized):
+    if isinstance(error, (exceptions.Unauthorized, exceptions.NotFound)):
+        # keystone: a wrong password is a 401, an application credential that is gone a 404
         return PlacementError(
             f"{peer} does not accept the credentials",
             culprit=peer,
@@ -146,12 +165,13 @@ def without_secrets(url: str) -> str:
 
 def identity_url(conf: cfg.ConfigOpts) -> str:
     """Who is asked for tokens, for messages."""
-    url = getattr(_group(conf), "auth_url", None)
+    section = conf[_group(conf).auth_section or _GROUP]
+    url = getattr(section, "auth_url", None)
     return f"keystone at {without_secrets(url)}" if url else "the auth plugin"
 
 
 def _group(conf: cfg.ConfigOpts) -> Any:
-    """`[placement]`, or the section it names, with keystoneauth's common options registered."""
+    """`[placement]` with keystoneauth's common options registered."""
     from keystoneauth1 import loading
 
     loading.register_auth_conf_options(conf, _GROUP)
@@ -160,11 +180,16 @@ def _group(conf: cfg.ConfigOpts) -> Any:
     return conf[_GROUP]
 
 
+def _auth_type(conf: cfg.ConfigOpts) -> str:
+    """The name of the auth plugin, from `[placement]` or the section it names."""
+    return str(conf[_group(conf).auth_section or _GROUP].auth_type or "")
+
+
 def _plugin(conf: cfg.ConfigOpts, group: Any) -> Any:
     from keystoneauth1 import loading
 
     section = group.auth_section or _GROUP
-    name = conf[section].auth_type
+    name = _auth_type(conf)
     loader = loading.get_plugin_loader(_ALIASES.get(name, name))
     conf.register_opts([option._to_oslo_opt() for option in loader.get_options()], group=section)
     return loader.load_from_options_getter(lambda option: conf[section][option.dest])

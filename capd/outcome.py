@@ -13,6 +13,9 @@ from capd.plan import Plan
 
 _NAMES_IN_LINE = 12
 
+#: bytes of a request line that web servers take without being told to (uWSGI and gunicorn: 4,094)
+_LONG = 4000
+
 
 @dataclass(frozen=True)
 class Report:
@@ -64,6 +67,12 @@ def news(before: Plan, now: Plan, added: Iterable[str], removed: Iterable[str]) 
     for label, names in (("added", {*added}), ("removed", {*removed})):
         if names:
             lines.append(f"{label} {len(names)} traits: {_some(names)}")
+    if now.query_bytes > _LONG and before.query_bytes <= _LONG and "OWNER_NOVA" in now.others:
+        lines.append(
+            f"nova-compute asks for all traits of this provider in one request line, now"
+            f" {now.query_bytes} bytes: see that Placement's web server takes it"
+            " (docs/reporting.md, Many traits)"
+        )
     fresh = set(now.disagree) - set(before.disagree)
     if fresh:
         lines.append(f"claimed by another agent, but not so: {_some(fresh)}; left alone")

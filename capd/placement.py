@@ -235,28 +235,19 @@ class Placement:
         """Where Placement is, by configuration or by the catalog."""
         peer = keystone.identity_url(self._settings.conf)
         try:
-            # asked first, so that trouble with keystone is told from trouble with Placement
-            session.get_auth_headers()
-            endpoint = service.endpoint or session.get_endpoint(**service.filter)
+            return keystone.find_endpoint(session, service, peer)
+        except PlacementError:
+            session.invalidate()  # the catalog came with the token, and may be corrected
+            raise
         except keystone.failures() as error:
-            session.invalidate()  # a token may carry a catalog without Placement
-            raise keystone.explain(error, peer) from None
-        if not endpoint:
             session.invalidate()
-            raise PlacementError(
-                f"{peer}: the catalog has no placement endpoint"
-                f" (interface {', '.join(service.filter['interface'])},"
-                f" region {service.filter['region_name'] or 'any'})",
-                culprit=peer,
-                cure=keystone.NO_ENDPOINT,
-            )
-        return str(endpoint)
+            raise keystone.explain(error, peer) from None
 
     def _failure(self, error: Exception, peer: str) -> PlacementError:
-        """A failed request; a token that had run out may have failed to be renewed."""
-        from keystoneauth1.exceptions import Unauthorized
+        """A failed request. Only a token that could not be renewed is raised with a status."""
+        from keystoneauth1.exceptions import HttpError
 
-        if isinstance(error, Unauthorized):
+        if isinstance(error, HttpError):
             peer = keystone.identity_url(self._settings.conf)
         return keystone.explain(error, peer)
 

@@ -52,6 +52,12 @@ class Plan:
         """Whether there is nothing to write."""
         return not self.add and not self.remove
 
+    @property
+    def query_bytes(self) -> int:
+        """Length of the request line in which nova-compute asks for all traits of a provider."""
+        names = {*self.owned, *self.others, *self.add}
+        return len("GET /traits?name=in: HTTP/1.1") + sum(len(name) + 1 for name in names) - 1
+
 
 class Judge:
     """Verdicts as policy has them: with `standard` false, every standard trait is denied."""

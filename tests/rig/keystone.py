@@ -37,7 +37,8 @@ key_repository = {root}/credential-keys
 key_repository = {root}/fernet-keys
 [security_compliance]
 [cache]
-enabled = false
+enabled = true
+backend = dogpile.cache.memory
 {extra}
 """
 

@@ -157,9 +157,7 @@ class Machine:
         return done.stdout.rstrip("\n")
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Write a file inside, owner and group as they were. Not under /run or /tmp: those are
-        the machine's own mounts.
-        """
+        """Write a file inside, owner and group as they were."""
         target = self.files / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)

@@ -66,6 +66,7 @@ def main(arguments: list[str]) -> None:
             "threads": int(threads),
             "worker_class": "gthread",
             "keepalive": 75,
+            "limit_request_line": 8190,  # Apache's; nova-compute names all traits in one line
             "timeout": 300,
             "graceful_timeout": 1,
             "accesslog": access_log,

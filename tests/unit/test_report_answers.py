@@ -21,6 +21,8 @@ from capd.placement import _queries
 
 CONCURRENT = "Another thread concurrently updated the resource provider data. Please retry"
 
+DEADLOCK = "(1213, 'Deadlock found when trying to get lock; try restarting transaction')"
+
 
 def answer(status: int, detail: str = "", **more: Any) -> Answer:
     document = {"errors": [{"status": status, "detail": detail, **more}]}
@@ -47,6 +49,7 @@ def answer(status: int, detail: str = "", **more: Any) -> Answer:
         (answer(409, code="placement.concurrent_update"), Conflict, "has changed", None),
         (answer(409, code="placement.duplicate_name"), PlacementError, "duplicate_name", None),
         (answer(500, CONCURRENT), Conflict, "another thread updated", None),
+        (answer(500, DEADLOCK), Conflict, "lost to another write", None),
         (answer(500, "NoneType"), Unavailable, "failed inside: NoneType", "own log"),
         (answer(502), Unavailable, "is unavailable (PUT /x: 502)", None),
         (answer(503, "busy"), Unavailable, "is unavailable: busy", None),

@@ -404,3 +404,18 @@ def test_a_full_disk_writes_nothing_standard(host: FakeHost) -> None:
     host.store.connection.execute("PRAGMA query_only = 0")
     assert host.report(**{A: YES, BOCHS: YES, IDE: YES}).ok
     assert host.traits == {A, BOCHS, IDE, GOLD}
+
+
+def test_a_line_of_novas_that_grows_long_is_pointed_out_once(host: FakeHost) -> None:
+    many = {f"CUSTOM_CAPD_{number:03}_{'X' * 30}": YES for number in range(100)}
+    host.fake.names.add("OWNER_NOVA")
+    host.fake.change(host.uuid, add=["OWNER_NOVA"])
+    assert not [line for line in host.report(**{A: YES}).changes if "one request line" in line]
+    report = host.report(**many, **{A: YES})
+    line = f"GET /traits?name=in:{','.join(host.traits)} HTTP/1.1"
+    assert [one for one in report.changes if "one request line" in one] == [
+        "nova-compute asks for all traits of this provider in one request line, now"
+        f" {len(line)} bytes: see that Placement's web server takes it"
+        " (docs/reporting.md, Many traits)"
+    ]
+    assert host.report(**many, **{A: YES}).changes == ()
