@@ -168,11 +168,9 @@ def _placement(args: argparse.Namespace) -> Api:
 
 
 def _print(args: argparse.Namespace, document: dict[str, Any], lines: list[str]) -> None:
-    if args.json:
-        json.dump(document, sys.stdout, indent=2)
-        print()
-    else:
-        print("\n".join(lines))
+    from capd.match.render import json_lines
+
+    print("\n".join(json_lines(document) if args.json else lines))
 
 
 def _print_traits(

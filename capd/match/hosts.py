@@ -7,7 +7,8 @@ hosts that lack it. The number of requests grows with the traits and not with th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Optional
 
@@ -15,6 +16,9 @@ from capd.match.candidates import Request, candidates
 from capd.match.outcomes import Scope, Translation
 from capd.match.providers import COMPUTE_NODE, DISABLED, Api, Providers, markers
 from capd.table import BY_NAME
+
+#: requests to Placement at a time
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, order=True)
@@ -85,23 +89,19 @@ def find(api: Api, translation: Translation, request: Optional[Request] = None) 
     wide = _host_wide(translation)
     used = providers.in_use({*wanted, *wide.values(), COMPUTE_NODE, DISABLED, *markers()})
     providers.anchor(used)
-    passed = translation.passed if request else frozenset()
-    lists = _Lists(providers, used, passed)
-    missing = lists.without(required)
-    present = {trait: lists.having(trait) for trait in {*forbidden, DISABLED}}
-    everyone = lists.everyone()
+    lists = _ask(providers, translation, used, translation.passed if request else frozenset())
+    missing, present, everyone = lists.missing, lists.present, lists.everyone
     barred: frozenset[str] = frozenset().union(*missing.values(), *present.values())
     fits, full, limited = everyone - barred, frozenset[str](), None
     if request is not None:
         chosen, limited = candidates(providers, request, translation, used)
         full = frozenset() if limited else fits - chosen
         fits &= chosen
-    silent = providers.silent(used)
     known = used | providers.known(wanted - used)
     names = providers.names
     return Answer(
         fits=tuple(sorted(Host(names[uuid], uuid) for uuid in fits)),
-        rejects=_rejects(names, (barred | full) - fits, missing, present, silent, full),
+        rejects=_rejects(names, (barred | full) & everyone, lists, full),
         counts=tuple(
             Count(
                 trait,
@@ -130,62 +130,60 @@ def _host_wide(translation: Translation) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
 class _Lists:
-    """Hosts with and without one trait, each list asked for at most once."""
+    """Hosts by uuid: all, those without each required trait, those with each forbidden one."""
 
-    def __init__(self, providers: Providers, used: frozenset[str], passed: frozenset[str]) -> None:
-        self._providers = providers
-        self._used = used
-        self._passed = passed
-        self._lacking: dict[str, frozenset[str]] = {}
-        self._all: Optional[frozenset[str]] = None
+    everyone: frozenset[str]
+    missing: Mapping[str, frozenset[str]]
+    present: Mapping[str, frozenset[str]]
+    silent: frozenset[str]
 
-    def without(self, traits: Sequence[str]) -> dict[str, frozenset[str]]:
-        """For each of `traits` the hosts without it.
 
-        With resources, a trait that the operator named may be on any provider of a host's tree.
-        """
-        for trait in traits:
-            if trait in self._used and trait not in self._passed:
-                self._lacking[trait] = self._providers.lacking(trait)
-        return {trait: self._lacking.get(trait) or self._elsewhere(trait) for trait in traits}
+def _ask(
+    providers: Providers, translation: Translation, used: frozenset[str], anywhere: frozenset[str]
+) -> _Lists:
+    """All lists, a few requests at a time.
 
-    def _elsewhere(self, trait: str) -> frozenset[str]:
-        if trait in self._lacking:
-            return frozenset()
-        if trait in self._used:
-            return self.everyone() - self._providers.roots_having(trait)
-        return self.everyone()
-
-    def having(self, trait: str) -> frozenset[str]:
-        """The hosts with `trait`."""
-        if trait not in self._used:
-            return frozenset()
-        if trait in self._passed:
-            return self.everyone() & self._providers.roots_having(trait)
-        return self._providers.having([trait])
-
-    def everyone(self) -> frozenset[str]:
-        """All hosts: those with every trait asked for so far, and those that lack one."""
-        if self._all is None:
-            have = self._providers.having(list(self._lacking))
-            self._all = have.union(*self._lacking.values())
-        return self._all
+    A trait of `anywhere` may be on any provider of a host's tree. One that is not `used` need not
+    be asked about.
+    """
+    required, unwanted = translation.required, {*translation.forbidden, DISABLED}
+    direct = [trait for trait in required if trait in used and trait not in anywhere]
+    others = {*required, *unwanted} & used - set(direct)
+    if not direct or providers.subtracts:
+        providers.everyone()
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        all_of = pool.submit(providers.having, direct) if direct else None
+        without = {trait: pool.submit(providers.lacking, trait) for trait in direct}
+        having = {
+            trait: pool.submit(providers.roots_having, trait)
+            if trait in anywhere
+            else pool.submit(providers.having, [trait])
+            for trait in others
+        }
+        silent = pool.submit(providers.silent, used)
+    missing = {trait: answer.result() for trait, answer in without.items()}
+    have = {trait: answer.result() for trait, answer in having.items()}
+    if all_of is not None:
+        everyone = all_of.result().union(*missing.values())
+    else:
+        everyone = providers.everyone()
+    none: frozenset[str] = frozenset()
+    for trait in required:
+        missing.setdefault(trait, everyone - have.get(trait, none))
+    present = {trait: have.get(trait, none) for trait in unwanted}
+    return _Lists(everyone, missing, present, silent.result())
 
 
 def _rejects(
-    names: Mapping[str, str],
-    hosts: frozenset[str],
-    missing: Mapping[str, frozenset[str]],
-    present: Mapping[str, frozenset[str]],
-    silent: frozenset[str],
-    full: frozenset[str],
+    names: Mapping[str, str], hosts: frozenset[str], lists: _Lists, full: frozenset[str]
 ) -> tuple[Reject, ...]:
     lacks: dict[str, list[str]] = {uuid: [] for uuid in hosts}
     has: dict[str, list[str]] = {uuid: [] for uuid in hosts}
-    for table, traits in ((lacks, missing), (has, present)):
-        for trait, some in traits.items():
-            for uuid in some & hosts:
+    for table, traits in ((lacks, lists.missing), (has, lists.present)):
+        for trait in sorted(traits):
+            for uuid in traits[trait] & hosts:
                 table[uuid].append(trait)
     return tuple(
         sorted(
@@ -193,7 +191,7 @@ def _rejects(
                 Host(names[uuid], uuid),
                 tuple(lacks[uuid]),
                 tuple(has[uuid]),
-                silent=uuid in silent,
+                silent=uuid in lists.silent,
                 full=uuid in full,
             )
             for uuid in hosts

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from capd.errors import PlacementError
 from capd.names import machine_trait, value_trait
-from capd.table import CATEGORIES, FAMILIES
+from capd.table import CATEGORIES, CUSTOM, FAMILIES
 
 #: what nova-compute gives every compute node
 COMPUTE_NODE = "COMPUTE_NODE"
@@ -80,11 +80,17 @@ class Providers:
         self.requests = 0
         self._version = self._negotiate()
         self._anchors: tuple[str, ...] = ()
+        self._everyone: Optional[frozenset[str]] = None
 
     @property
     def version(self) -> tuple[int, int]:
         """The microversion in use."""
         return self._version
+
+    @property
+    def subtracts(self) -> bool:
+        """Whether "without" has to be made from the list of all hosts."""
+        return self._version < _FORBIDDEN
 
     def in_use(self, traits: Iterable[str]) -> frozenset[str]:
         """Those of `traits` that at least one provider has."""
@@ -95,40 +101,43 @@ class Providers:
         return self._known(traits, "")
 
     def anchor(self, used: frozenset[str]) -> None:
-        """Let a host be what has one of the `used` traits that only compute nodes have."""
-        found = tuple(name for name in (COMPUTE_NODE, *markers()) if name in used)
-        alone = COMPUTE_NODE in found and (self._version < _ANY_OF or not self._strays(found[1:]))
-        self._anchors = (COMPUTE_NODE,) if alone else found
+        """Let a host be what has one of the `used` traits that only compute nodes have.
 
-    def _strays(self, marks: tuple[str, ...]) -> bool:
-        """Whether capd also runs on hosts that are no compute nodes of Nova's."""
-        if not marks:
-            return False
-        query = [f"required=in:{','.join(marks)}", f"required=!{COMPUTE_NODE}"]
-        return bool(self._roots(query))
+        Where Nova is, that is its own trait; where it is not, those that every capd reports.
+        """
+        found = tuple(name for name in (COMPUTE_NODE, *markers()) if name in used)
+        self._anchors = found[:1] if COMPUTE_NODE in found else found
 
     def having(self, traits: Sequence[str], without: Sequence[str] = ()) -> frozenset[str]:
         """The hosts with all of `traits` and none of `without` (which needs 1.22)."""
+        own = any(name.startswith(CUSTOM) for name in traits)
         found: Optional[frozenset[str]] = None
         for part in _parts([*traits, *(f"!{name}" for name in without)]) or [[]]:
-            some = self._hosts(part)
+            # nothing but a host has capd's traits, so that there is nothing to narrow down
+            some = self._roots([f"required={','.join(part)}"]) if own else self._hosts(part)
             found = some if found is None else found & some
         return found or frozenset()
 
+    def everyone(self) -> frozenset[str]:
+        """All hosts, asked for at most once."""
+        if self._everyone is None:
+            self._everyone = self.having([])
+        return self._everyone
+
     def lacking(self, trait: str) -> frozenset[str]:
         """The hosts without `trait`."""
-        if self._version >= _FORBIDDEN:
+        if not self.subtracts:
             return self.having([], [trait])
-        return self.having([]) - self.having([trait])
+        return self.everyone() - self.having([trait])
 
     def silent(self, used: frozenset[str]) -> frozenset[str]:
         """The compute nodes that have none of the traits that every capd reports."""
         seen = [name for name in markers() if name in used]
         if COMPUTE_NODE not in used:
             return frozenset()
-        if self._version >= _FORBIDDEN:
+        if not self.subtracts:
             return self.having([COMPUTE_NODE], seen)
-        found = self.having([COMPUTE_NODE])
+        found = self.everyone()
         for name in seen:
             found -= self.having([name])
         return found

@@ -352,7 +352,7 @@ def test_the_number_of_requests_grows_with_traits_and_not_with_hosts(
             assert answer.hosts == hosts
             served = [one for one in service.requests() if one.user_agent.startswith("capd/")]
             assert len(served) == answer.requests
-    assert numbers == {(4, "one"): 6, (4, "three"): 8, (24, "one"): 6, (24, "three"): 8}
+    assert numbers == {(4, "one"): 5, (4, "three"): 7, (24, "one"): 5, (24, "three"): 7}
 
 
 def capd(cloud: Cloud, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
