@@ -402,6 +402,8 @@ def test_exit_code_where_placement_cannot_be_asked(tmp_path: Path, cloud: Cloud)
 
 def test_the_table_says_no_host_loudly(cloud: Cloud) -> None:
     done = capd(cloud, "--property", "hw_machine_type=q35", "--property", "hw_disk_bus=ide")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "matching.md").read_text()
+    assert done.stdout in page
     assert done.stdout.splitlines() == [
         "PROPERTY         VALUE  RESULT  TRAIT OR REASON                  HOSTS",
         "hw_machine_type  q35    asked   CUSTOM_CAPD_MACHINE_Q35          3",
