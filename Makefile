@@ -3,15 +3,18 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help demo test unit functional lint bench clean
+.PHONY: help demo test unit functional test-pythons lint bench clean install deb
 
 help:
 	@echo 'make demo        discover on a private libvirt, report to a private Placement, show it'
 	@echo 'make test        style, types, unit and functional tests, coverage'
 	@echo 'make unit        unit tests only (seconds)'
 	@echo 'make functional  functional tests only'
+	@echo 'make test-pythons  unit tests under the oldest and the newest Python of Debian'
 	@echo 'make lint        ruff and mypy'
 	@echo 'make bench       measure against the goals and against Nova'
+	@echo 'make deb         a Debian package in dist/'
+	@echo 'make install     into DESTDIR, as a distribution lays it out'
 	@echo 'make clean       remove what these made here (not the shared cache)'
 
 demo:
@@ -30,6 +33,10 @@ functional:
 	@PYTHON=$(PYTHON) tests/rig/setup test
 	@$(VENV)/python -m pytest tests/functional
 
+test-pythons:
+	@PYTHON=$(PYTHON) tests/rig/setup lint
+	@tests/rig/pythons
+
 lint:
 	@PYTHON=$(PYTHON) tests/rig/setup lint
 	@$(VENV)/ruff check . && $(VENV)/ruff format --check . && $(VENV)/mypy
@@ -37,6 +44,14 @@ lint:
 bench:
 	@PYTHON=$(PYTHON) tests/rig/setup test
 	@$(VENV)/python -m bench
+
+# as a distribution lays it out; PYTHON needs what capd imports
+install:
+	@DESTDIR=$(DESTDIR) PYTHON=$(PYTHON) packaging/install
+
+deb:
+	@PYTHON=$(PYTHON) tests/rig/setup lint
+	@PYTHON=$(abspath $(VENV))/python packaging/deb
 
 clean:
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info

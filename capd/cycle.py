@@ -1,9 +1,9 @@
 """One pass: connect, discover, judge, report, record. The same for `--once` and the daemon.
 
-`Cycle` owns what lives from pass to pass: the libvirt connection, the state database, the last
-discovery and whether it still holds (`capd.freshness`). It is used by one thread. A stage that
-fails is a value in the `CycleResult`, never an exception: what can still be done is done, and what
-was known stays known.
+`Cycle` owns what lives from pass to pass: the host as last seen (`capd.lookout`), the state
+database, the reporter and the records' tracker. It is used by one thread. A stage that fails is a
+value in the `CycleResult`, never an exception: what can still be done is done, and what was known
+stays known.
 """
 
 from __future__ import annotations
@@ -13,33 +13,24 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Optional, TypeVar
 
-from capd import traits
 from capd.config import Settings
-from capd.discover import Memo, Witness, discover, give_back
-from capd.emulator import Answer
+from capd.discover import Witness
 from capd.errors import CapdError, PlacementError, StoreError
 from capd.events import Post
-from capd.facts import Discovery
-from capd.freshness import Freshness, differs
 from capd.hypervisor import Hypervisor
-from capd.link import Link
-from capd.live import LiveWitness
-from capd.outcome import joined
+from capd.lookout import SLACK, Lookout, Sight
+from capd.outcome import Report, joined
 from capd.progress import Progress
 from capd.records.recordstore import RecordStore
 from capd.records.tracker import Status, Tracker
-from capd.stages import CycleResult, Stage, StageResult, there
+from capd.stages import CycleResult, Stage, StageResult
 from capd.store import DATABASE, Store
-from capd.verdicts import Assessment, affirmed
 
 if TYPE_CHECKING:
-    from capd.outcome import Report
+    from capd.quiet import Quiet
     from capd.report import Reporter
 
 T = TypeVar("T")
-
-#: seconds of grace on top of a stage's own limits before it counts as hung
-_SLACK = 5.0
 
 #: domains that events may name in one go; with more of them all are compared
 _FOLLOWED = 64
@@ -61,19 +52,15 @@ class Cycle:
         once: bool = False,
     ) -> None:
         self.settings = settings
+        self._post = post
         self._witness = witness
         self._once = once
-        self._post = post
-        self._link = Link(settings.libvirt, post)
-        self._freshness = Freshness()
-        self._memo = Memo()
-        self._answers: dict[str, Answer] = {}
+        self._lookout = Lookout(settings, post, witness, once)
         self._store: Optional[Store] = None
         self._reporter: Optional[Reporter] = None
+        self._quiet: Optional[Quiet] = None
         self._tracker: Optional[Tracker] = None
-        self._discovery: Optional[Discovery] = None
         self._first_report: Optional[Report] = None
-        self._assessment: Optional[Assessment] = None
         self._stages: list[StageResult] = []
         self._progress = Progress()
 
@@ -81,15 +68,15 @@ class Cycle:
 
     def lost(self) -> None:
         """The connection to libvirt is dead."""
-        self._link.lost()
+        self._lookout.link.lost()
 
     def expire(self, reason: str) -> None:
         """Something may have changed that only a full look shows."""
-        self._freshness.expire(reason)
+        self._lookout.freshness.expire(reason)
 
     def touched(self) -> bool:
         """Whether a file that matters changed since the last look."""
-        return self._freshness.touched()
+        return self._lookout.freshness.touched()
 
     # -- from the thread of the passes
 
@@ -97,39 +84,36 @@ class Cycle:
         """New settings from the next pass on; everything is looked at and connected anew."""
         self.close()
         self.settings = settings
-        self._link = Link(settings.libvirt, self._post)
-        self._freshness = Freshness()
+        self._lookout = Lookout(settings, self._post, self._witness, self._once)
 
     def run(self, progress: Progress) -> CycleResult:
         """One pass. Raises nothing that a user, a file or the network can cause."""
         started = time.monotonic()
-        self._stages, self._progress = [], progress
-        self._first_report = None
-        asked = self._link.hypervisor.calls if self._link.hypervisor else 0
-        looked: Optional[str] = None
+        self._stages, self._progress, self._first_report = [], progress, None
+        sight: Optional[Sight] = None
         report: Optional[Report] = None
         records: Optional[Status] = None
         store = self._attempt(Stage.STORE, self._open_store)
-        witness, hypervisor = self._witness, None
-        if witness is None:
-            before = self._link.hypervisor
+        asked, before = self._calls(), self._lookout.link.hypervisor
+        hypervisor = None
+        if self._witness is None:
             hypervisor = self._attempt(Stage.LIBVIRT, self._connect)
-            asked = asked if hypervisor is before else 0
-        if hypervisor is not None or witness is not None:
-            looked = self._attempt(Stage.DISCOVERY, lambda: self._look(hypervisor))
-        known = self._went_well(Stage.DISCOVERY)
-        if known and store is not None:
-            report = self._attempt(Stage.PLACEMENT, lambda: self._final_report(store))
-            self._heed(report)
-        if known and hypervisor is not None and self._store is not None:
-            records = self._records(hypervisor, self._store)
+        if hypervisor is not None or self._witness is not None:
+            sight = self._attempt(
+                Stage.DISCOVERY,
+                lambda: self._lookout.look(hypervisor, progress, self._early),
+            )
+        if sight is not None and store is not None:
+            report = self._reported(store, sight)
+        if sight is not None and hypervisor is not None and self._store is not None:
+            records = self._recorded(hypervisor, self._store, sight)
         return CycleResult(
             stages=tuple(self._stages),
             seconds=time.monotonic() - started,
-            looked=looked or None,
-            calls=max(0, (hypervisor.calls if hypervisor else 0) - asked),
-            discovery=self._discovery if known else None,
-            assessment=self._assessment if known else None,
+            looked=sight.looked if sight else None,
+            calls=self._calls() - (asked if hypervisor is before else 0),
+            discovery=sight.discovery if sight else None,
+            assessment=sight.assessment if sight else None,
             report=report,
             records=records,
         )
@@ -138,10 +122,10 @@ class Cycle:
         """Look at the domains that events spoke of, and at nothing else."""
         started = time.monotonic()
         self._stages, self._progress = [], progress
-        hypervisor, tracker = self._link.hypervisor, self._tracker
+        tracker, asked = self._tracker, self._calls()
         status: Optional[Status] = None
-        if hypervisor is not None and tracker is not None and not self._link.broken:
-            progress.expect(self.settings.libvirt.call_timeout + _SLACK)
+        if tracker is not None and not self._lookout.link.broken:
+            progress.expect(self.settings.libvirt.call_timeout + SLACK)
 
             def look() -> Status:
                 if len(instances) > _FOLLOWED:
@@ -156,14 +140,19 @@ class Cycle:
         return CycleResult(
             stages=tuple(self._stages),
             seconds=time.monotonic() - started,
+            calls=self._calls() - asked,
             records=status,
             full=False,
         )
 
     def close(self) -> None:
         """Give up the connection and the database."""
-        self._link.close()
+        self._lookout.link.close()
         self._drop_store()
+
+    def _calls(self) -> int:
+        hypervisor = self._lookout.link.hypervisor
+        return hypervisor.calls if hypervisor is not None else 0
 
     def _attempt(self, stage: Stage, action: Callable[[], T]) -> Optional[T]:
         """Run one stage and keep how it went."""
@@ -179,21 +168,10 @@ class Cycle:
             self._drop_store()
         return value
 
-    def _went_well(self, stage: Stage) -> bool:
-        return any(done.stage is stage and done.error is None for done in self._stages)
-
-    def _heed(self, report: Optional[Report]) -> None:
-        """Placement's stage as the report has it: an error is a value there."""
-        if report is None or not (report.error or report.problems):
-            return
-        text = report.error or "; ".join(report.problems)
-        error = PlacementError(text, culprit=report.plan.provider or "")
-        self._stages[-1] = replace(self._stages[-1], error=error)
-
     # -- the stages
 
     def _open_store(self) -> Store:
-        self._progress.expect(15.0 + _SLACK)
+        self._progress.expect(15.0 + SLACK)
         self._progress.step("opening the state database")
         if self._store is None:
             self._store = Store(self.settings.state_dir / DATABASE)
@@ -202,75 +180,50 @@ class Cycle:
     def _drop_store(self) -> None:
         """After a failure the database is opened, and checked, anew."""
         store, self._store = self._store, None
-        self._reporter = self._tracker = None
+        self._reporter = self._quiet = self._tracker = None
         if store is not None:
             store.close()
 
     def _connect(self) -> Hypervisor:
-        """A connection that answers; on a new one nothing known still counts as known."""
-        self._progress.expect(self.settings.libvirt.connect_timeout + 2 * _SLACK)
-        hypervisor, new = self._link.connect(self._progress.step)
+        hypervisor, new = self._lookout.connect(self._progress)
         if new:
             self._tracker = None
-            self._memo.clear()
-            self._freshness.expire("a new connection to libvirt")
         return hypervisor
 
-    def _look(self, hypervisor: Optional[Hypervisor]) -> str:
-        """Have a discovery and an assessment that hold now; why it was made anew, or ''."""
-        libvirt = self.settings.libvirt
-        limit = max(libvirt.call_timeout, 2 * libvirt.emulator_timeout)
-        self._progress.expect(limit + _SLACK)
-        if hypervisor is not None:
-            hypervisor.on_wait = self._progress.step
-            hypervisor.give_up = time.monotonic() + libvirt.sweep_timeout
-        reason = None if hypervisor is None or self._once else self._stale(hypervisor)
-        if reason == "":
-            return ""
-        witness = self._witness or LiveWitness(there(hypervisor), libvirt, self._answers)
-        self._progress.step("asking libvirt")
-        show = self._progress.discovering
-        discovery = discover(self.settings, witness, self._memo, show, self._early)
-        self._progress.expect(limit + _SLACK)
-        changed = self._discovery is None or differs(self._discovery, discovery)
-        if changed or self._assessment is None:
-            self._discovery = discovery
-            self._assessment = traits.assess(discovery, self.settings.traits, libvirt)
-        if hypervisor is not None and not self._once:
-            self._freshness.learnt(hypervisor, discovery, changed)
-            give_back()
-        return reason or "asked to"
-
-    def _early(self, discovery: Discovery) -> None:
-        """Report what a slow host has by now; nothing is denied before the whole is known."""
+    def _early(self, sight: Sight) -> None:
+        """Native machine types are worth reporting before the rest has been asked."""
         if self._store is not None:
-            found = traits.assess(discovery, self.settings.traits, self.settings.libvirt)
-            name = discovery.host.hostname
-            self._first_report = self._report(self._store, affirmed(found), name)
+            self._first_report = self._report(self._store, sight)
 
-    def _stale(self, hypervisor: Hypervisor) -> str:
-        """Why what is known must be learnt anew, '' if it still holds."""
-        self._progress.step("comparing with the last pass")
-        reason = self._freshness.stale(hypervisor)
-        if reason is None and self._assessment is not None:
-            return ""
-        self._freshness.begin(hypervisor)
-        return reason or "the first pass"
+    def _reported(self, store: Store, sight: Sight) -> Optional[Report]:
+        """Placement's stage; an error is a value in the report."""
+        report = self._attempt(
+            Stage.PLACEMENT, lambda: joined(self._first_report, self._report(store, sight))
+        )
+        if report is not None and (report.error or report.problems):
+            text = report.error or "; ".join(report.problems)
+            error = PlacementError(text, culprit=report.plan.provider or "")
+            self._stages[-1] = replace(self._stages[-1], error=error)
+        return report
 
-    def _final_report(self, store: Store) -> Report:
-        """The report on everything, with what an early one in the same pass did already."""
-        assessment, hostname = there(self._assessment), there(self._discovery).host.hostname
-        return joined(self._first_report, self._report(store, assessment, hostname))
-
-    def _report(self, store: Store, assessment: Assessment, hostname: str) -> Report:
+    def _report(self, store: Store, sight: Sight) -> Report:
+        from capd.placement import Placement
+        from capd.quiet import Quiet
         from capd.report import Reporter
 
-        self._progress.expect(self.settings.placement.pass_timeout + _SLACK)
+        assessment, host = sight.assessment, sight.discovery.host.hostname
+        self._progress.expect(self.settings.placement.pass_timeout + SLACK)
         self._progress.step("reporting to Placement")
-        if self._reporter is None:
-            self._reporter = Reporter(self.settings, store, hostname, self._pause)
-        self._reporter.hostname = hostname
-        return self._reporter.report(assessment)
+        if self._reporter is None or self._quiet is None:
+            client = Placement(self.settings, self._pause)
+            self._reporter = Reporter(self.settings, store, host, client=client)
+            self._quiet = Quiet(self.settings.placement, client)
+        report = self._quiet.still(assessment, host)
+        if report is None:
+            self._reporter.hostname = host
+            report = self._reporter.report(assessment)
+            self._quiet.reported(assessment, host, report)
+        return report
 
     def _pause(self, seconds: float) -> None:
         """Sleep in short steps, so that a daemon that is to stop need not wait for the rest."""
@@ -279,21 +232,21 @@ class Cycle:
             self._progress.step(self._progress.text)
             time.sleep(min(left, 0.5))
 
-    def _records(self, hypervisor: Hypervisor, store: Store) -> Optional[Status]:
+    def _recorded(self, hypervisor: Hypervisor, store: Store, sight: Sight) -> Optional[Status]:
         """The records of the instances, if they are wanted."""
         settings = self.settings.records
         if not settings.enabled:
             return None
-        self._progress.expect(self.settings.libvirt.call_timeout + _SLACK)
+        self._progress.expect(self.settings.libvirt.call_timeout + SLACK)
         self._progress.step("recording instances")
 
         def track() -> Status:
             if self._tracker is None:
                 tracker = Tracker(RecordStore(store), settings.retention)
-                tracker.start(hypervisor, self._discovery)
+                tracker.start(hypervisor, sight.discovery)
                 self._tracker = tracker
             else:
-                self._tracker.facts(there(self._discovery))
+                self._tracker.facts(sight.discovery)
                 self._tracker.reconcile()
             return self._tracker.status
 

@@ -67,7 +67,7 @@ class Daemon:
         self._pending: Optional[Settings] = None
         self._instances: dict[str, float] = {}
         self._stopping = False
-        self._pinged = 0.0
+        self._pinged = self._looked = 0.0
         self._counted = -1
         self.stuck = False
 
@@ -115,7 +115,7 @@ class Daemon:
         if not self._worker.busy:
             until = min(until, self._schedule.due, *self._instances.values())
         if self._notifier.watchdog:
-            until = min(until, self._pinged + self._notifier.watchdog / 3)
+            until = min(until, max(self._pinged, self._looked) + self._notifier.watchdog / 3)
         descriptors = [self._mailbox.descriptor]
         if self._watcher.descriptor >= 0:
             descriptors.append(self._watcher.descriptor)
@@ -128,6 +128,7 @@ class Daemon:
         call may take longer than the watchdog's whole interval.
         """
         watchdog = self._notifier.watchdog
+        self._looked = now
         if not watchdog or now - self._pinged < watchdog / 4:
             return
         progress = self._worker.progress

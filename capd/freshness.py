@@ -5,8 +5,8 @@ each minute. From `capd.hypervisor` and the file system to `capd.cycle`: a reaso
 everything anew, or None. Asked each cycle:
 
 - stamps of the emulators, their module directories and the KVM device (`capd.stamps`);
-- libvirt's version and its whole getCapabilities document, which changes when a machine type, an
-  emulator or a virt type comes or goes;
+- libvirt's whole getCapabilities document, which changes when a machine type, an emulator or a
+  virt type comes or goes (its version cannot change on a connection that holds);
 - getDomainCapabilities of each native machine family in use, compared as a whole, because libvirt
   may answer differently with no file changed. libvirt probes an emulator once for all its machine
   types, so a device package that comes or goes shows in every one of them;
@@ -42,7 +42,6 @@ class Freshness:
         self._reason: Optional[str] = "the first pass"
         self._stamp: stamps.Stamp = ()
         self._capabilities = 0
-        self._version = ""
         self._answers: dict[Combination, int] = {}
         self._watched: tuple[Combination, ...] = ()
         self._rows: tuple[Combination, ...] = ()
@@ -73,8 +72,6 @@ class Freshness:
             self._skip -= 1
             if self._skip <= 0:
                 return "something could not be learnt last time"
-        if hypervisor.version() != self._version:
-            return "libvirt's version changed"
         if hash(hypervisor.capabilities()) != self._capabilities:
             return "libvirt's capabilities changed"
         return self._differs(hypervisor)
@@ -96,7 +93,6 @@ class Freshness:
         """
         self._at = time.monotonic()
         self._answers = {}
-        self._version = hypervisor.version()
         self._capabilities = hash(hypervisor.capabilities())
         self._differs(hypervisor)
 

@@ -60,10 +60,3 @@ class CycleResult:
     def errors(self) -> tuple[StageResult, ...]:
         """The stages that failed."""
         return tuple(result for result in self.stages if result.error is not None)
-
-
-def there(value: Optional[T]) -> T:
-    """What cannot be absent at this point of a pass."""
-    if value is None:
-        raise AssertionError("a stage ran before the one it needs")
-    return value

@@ -157,7 +157,9 @@ class Machine:
         return done.stdout.rstrip("\n")
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Write a file inside, owner and group as they were."""
+        """Write a file inside, owner and group as they were. Not under /run or /tmp: those are
+        the machine's own mounts.
+        """
         target = self.files / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)

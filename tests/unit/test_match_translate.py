@@ -546,10 +546,16 @@ def test_translation_is_pure_and_needs_no_network_code() -> None:
     import subprocess
     import sys
 
+    from tests.rig.program import environment
+
     code = (
         "import sys, capd.match\n"
         "bad = {'requests', 'keystoneauth1', 'libvirt', 'oslo_config', 'sqlite3', 'lxml'}\n"
         "print(sorted(bad & set(sys.modules)))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    # without coverage, which imports sqlite3 itself
+    env = environment(measured=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+    )
     assert done.stdout == "[]\n"
