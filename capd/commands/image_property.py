@@ -88,6 +88,12 @@ def _add_list(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser = _verb(verbs, "list", "show all instances, or one")
     parser.add_argument("instance", metavar="INSTANCE", nargs="?", help="uuid or libvirt name")
     parser.add_argument(
+        "--host", metavar="HOST", help="with Nova's database: only instances on this hypervisor"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="all instances; the default without INSTANCE or --host"
+    )
+    parser.add_argument(
         "--xml",
         metavar="FILE",
         type=Path,
@@ -156,6 +162,8 @@ def _list(args: argparse.Namespace, settings: Settings) -> Listing:
         if args.instance or args.drift:
             raise CapdError("list --xml takes neither an instance nor --drift")
         return _local(args, settings).files(args.xml)
+    if args.instance is not None and (args.host is not None or args.all):
+        raise CapdError("list takes an instance, --host or --all, one of them")
     if args.facts is not None or args.drift or args.unsupported:
         return _local(args, settings).list(args.instance)
     return _backend(args, settings).list(args.instance)
@@ -165,9 +173,18 @@ def _backend(args: argparse.Namespace, settings: Settings) -> Backend:
     """Nova's databases if they are configured, else this host."""
     # the option is Nova's own; a plain look avoids loading SQLAlchemy on hypervisors
     if not args.local and _names_nova(settings):
+        from capd.novadb import require
+
+        require()
         from capd.commands.nova import NovaBackend
 
-        return NovaBackend(settings)
+        return NovaBackend(settings, getattr(args, "host", None))
+    if getattr(args, "host", None) is not None:
+        raise CapdError(
+            "list --host needs Nova's database",
+            culprit="--host",
+            cure="give Nova's file too: --config-file /etc/nova/nova.conf",
+        )
     return _local(args, settings)
 
 

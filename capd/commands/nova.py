@@ -21,14 +21,15 @@ _HEADER = ("NAME", "UUID", "CELL", "HOST", "STATE", *CAPTURED)
 class NovaBackend:
     """The databases that the configuration names."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, host: Optional[str] = None) -> None:
+        """`host` narrows `list` down to the instances of one hypervisor."""
+        self._settings, self._host = settings, host
 
     def list(self, instance: Optional[str]) -> Listing:
         """All instances of all cells, or one by uuid."""
         with Cloud(self._settings.conf) as cloud:
             backend = Backend(cloud)
-            found = list(backend.all()) if instance is None else [backend.get(instance)]
+            found = list(backend.all(self._host)) if instance is None else [backend.get(instance)]
         return Listing(
             [_document(listed) for listed in found], _HEADER, [_row(listed) for listed in found]
         )

@@ -53,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, settings: Settings) -> int:
     """Register; 0 if every instance is complete now, 1 if some were skipped."""
+    from capd.novadb import require
+
+    require()
     from capd.novadb import exported
     from capd.novadb.cells import Cloud
     from capd.novadb.register import Kind, Register
@@ -113,8 +116,10 @@ def _summary(counts: Counter[Kind], dry_run: bool) -> str:
         f"{parts.get('registered', 0)} {verb}, {parts.get('complete', 0)} complete before, "
         f"{parts.get('skipped', 0)} skipped"
     )
-    foreign = parts.get("not Nova's", 0)
-    return f"{text}, {foreign} not Nova's" if foreign else text
+    for kind in ("gone", "not Nova's"):
+        if parts.get(kind):
+            text += f", {parts[kind]} {kind}"
+    return text
 
 
 def _lines(files: Sequence[Path]) -> Optional[int]:

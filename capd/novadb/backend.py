@@ -212,6 +212,8 @@ def _check(instance: Instance, assignments: Sequence[str], release: Release) -> 
             culprit=instance.uuid,
             cure="wait until it is done, then give the command again",
         )
+    if not assignments:
+        raise CapdError("nothing to set", culprit="--property", cure="give --property NAME=VALUE")
     wanted = properties.parse_all(assignments)
     for name, value in wanted.items():
         if not understands_value(release.properties, name, properties.coerce(name, value)):

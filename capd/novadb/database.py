@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Optional, TypeVar
 
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext
 from sqlalchemy.exc import (
-    ArgumentError,
     DataError,
     DBAPIError,
     IntegrityError,
@@ -96,7 +95,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that is rolled back at the end. Raises DatabaseError."""
-        with self._failures(), self._open().connect() as connection:
+        with self._failures(), self._connect() as connection:
             yield connection
             connection.rollback()
 
@@ -106,7 +105,7 @@ class Database:
 
         Raises DatabaseError, or Conflict if another transaction won.
         """
-        with self._failures(), self._open().connect() as connection:
+        with self._failures(), self._connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
@@ -117,10 +116,22 @@ class Database:
         if self._engine is not None:
             self._engine.dispose()
 
-    def _open(self) -> Engine:
+    def _connect(self) -> Connection:
         if self._engine is None:
             self._engine = _engine(self.url)
-        return self._engine
+            event.listen(self._engine, "handle_error", self._mark)
+        try:
+            return self._engine.connect()
+        except TypeError:
+            raise DatabaseError(
+                f"{self.where}: its URL has parameters that the driver does not take",
+                culprit=self.label,
+            ) from None
+
+    def _mark(self, context: ExceptionContext) -> None:
+        """Transactions on two databases are nested: note whose failure it is."""
+        if context.sqlalchemy_exception is not None:
+            context.sqlalchemy_exception.__dict__["database"] = self
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -132,13 +143,9 @@ class Database:
                 culprit=self.label,
                 cure="install PyMySQL for MySQL and MariaDB, psycopg2 for PostgreSQL",
             ) from None
-        except ArgumentError:
-            raise DatabaseError(
-                f"{self.where}: its URL has parameters that the driver does not take",
-                culprit=self.label,
-            ) from None
         except DBAPIError as error:
-            raise self._explain(error) from None
+            database = error.__dict__.get("database", self)
+            raise database._explain(error) from None
         except SQLAlchemyError as error:
             raise DatabaseError(
                 f"{self.where} failed: {self._clean(error)}", culprit=self.label
@@ -246,8 +253,7 @@ def _diagnose(error: DBAPIError) -> _Diagnosis:
 
 def _code(error: DBAPIError) -> object:
     """The server's code for a failure: a number (MySQL), a SQLSTATE (PostgreSQL), or None."""
-    state = getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlstate", None)
-    if state is not None:
-        return state
     arguments = getattr(error.orig, "args", ())
-    return arguments[0] if arguments else None
+    if arguments and isinstance(arguments[0], int):
+        return arguments[0]
+    return getattr(error.orig, "pgcode", None) or getattr(error.orig, "sqlstate", None)

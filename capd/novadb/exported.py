@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from capd.errors import InputError
+from capd.records.export import SCHEMA
 
 #: a longer line is no record (bytes); it bounds the memory a broken file can take
 LONGEST = 1024 * 1024
@@ -22,7 +23,11 @@ LONGEST = 1024 * 1024
 
 @dataclass(frozen=True)
 class Exported:
-    """One record. `machine` is the exact machine type where `hw_machine_type` is an alias."""
+    """One record.
+
+    `machine` is the exact machine type where `hw_machine_type` is an alias; `gone` says that the
+    instance has left the host that recorded it.
+    """
 
     where: str
     uuid: str
@@ -32,6 +37,7 @@ class Exported:
     managed_by: str
     machine: Optional[str]
     properties: Mapping[str, str]
+    gone: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +88,8 @@ def _record(where: str, line: bytes) -> Union[Exported, Unreadable]:
         complete = line.endswith(b"\n")
         return Unreadable(where, "no JSON" if complete else "the last line is cut off")
     try:
+        if document.get("schema", SCHEMA) > SCHEMA:
+            return Unreadable(where, "it was written by a newer capd")
         return Exported(
             where=where,
             uuid=_text(document, "uuid"),
@@ -90,6 +98,7 @@ def _record(where: str, line: bytes) -> Union[Exported, Unreadable]:
             image=document.get("image") or None,
             managed_by=document.get("managed_by") or "nova",
             machine=document.get("machine") or None,
+            gone=document.get("gone") is not None,
             properties={
                 str(name): str(entry["value"]) for name, entry in document["properties"].items()
             },

@@ -36,11 +36,12 @@ Item = TypeVar("Item")
 
 
 class Kind(str, Enum):
-    """How it went for one instance."""
+    """How it went for one instance; GONE: it left the host that recorded it."""
 
     REGISTERED = "registered"
     COMPLETE = "complete"
     SKIPPED = "skipped"
+    GONE = "gone"
     FOREIGN = "not Nova's"
 
 
@@ -86,6 +87,8 @@ class Register:
                     yield Outcome(Kind.SKIPPED, "-", because=because)
                 elif item.managed_by != "nova":
                     yield Outcome(Kind.FOREIGN, item.uuid, item.name, item.host)
+                elif item.gone:
+                    yield Outcome(Kind.GONE, item.uuid, item.name, item.host)
                 elif item.uuid in wanted:
                     # two hosts claim it: one after the other, so that each is judged
                     yield from self._records([wanted.pop(item.uuid)])
