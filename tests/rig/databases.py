@@ -173,6 +173,7 @@ class MariaDB(Server):
             f"--user={self._user}",
             f"--datadir={self.root}/data",
             f"--socket={self.socket}",
+            f"--tmpdir={self.root}",  # a starting server empties it, so it cannot be shared
             "--bind-address=127.0.0.1",
             f"--port={self.port}",
             f"--pid-file={self.root}/mariadb.pid",

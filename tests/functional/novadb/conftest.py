@@ -92,6 +92,7 @@ def fill(peer: Peer) -> None:
     peer.delete(ident("deleted"))
     group = peer.group()
     peer.create(ident("grouped"), group=group, name="grouped")
+    peer.create(ident("untouched"), system_metadata=METADATA["plain"], name="untouched")
     for number in range(6):
         peer.create(ident(f"spare{number}"), system_metadata=METADATA["plain"], name="spare")
 

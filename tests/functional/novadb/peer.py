@@ -101,6 +101,13 @@ class Peer:
                 migration.db_sync(None, context=cell)
         return out.getvalue()
 
+    def format(self, template, default):
+        """A cell mapping's URL as Nova fills it from [database] connection."""
+        try:
+            return objects.CellMapping._format_url(template, default)
+        except Exception:
+            return template
+
     def group(self, name="g1"):
         context = nova_context.RequestContext("user", "project", is_admin=True)
         group = objects.InstanceGroup(context)

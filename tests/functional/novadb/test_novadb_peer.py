@@ -14,8 +14,9 @@ from capd import config
 from capd.errors import CapdError
 from capd.novadb.backend import Backend
 from capd.novadb.cells import Cloud
+from capd.novadb.urls import resolve
 from tests.functional.novadb.conftest import Twins
-from tests.functional.novadb.world import World, ident
+from tests.functional.novadb.world import World, ident, normal
 
 LONG = "x" * 255
 
@@ -148,8 +149,6 @@ def test_all_tables_are_equal_afterwards(twins: Twins) -> None:
 )
 def test_nova_loads_what_capd_wrote(twins: Twins, name: str) -> None:
     theirs, ours = twins.peer.load(ident(name)), twins.reader.load(ident(name))
-    from tests.functional.novadb.world import normal
-
     assert normal(ours) == normal(theirs)
     assert normal(ours["spec_image"]) == normal(ours["image_meta"])
 
@@ -176,3 +175,29 @@ def test_nova_manage_set_after_capd_changes_nothing(twins: Twins) -> None:
     before = twins.capd.tables()
     assert twins.reader.set(uuid, ["hw_disk_bus=usb"]) == [0, ""]
     assert twins.capd.tables() == before
+
+
+TEMPLATES = (
+    "{scheme}://{username}:{password}@{hostname}:{port}/{path}?{query}#{fragment}",
+    "{scheme}:////{path}_cell0",
+    "{username1}{password1}{hostname1}{port1} {username2}{password2}{hostname2}{port2}",
+    "{nonsense}",
+    "{0}",
+    "plain {{}} {",
+)
+DEFAULTS = (
+    "mysql+pymysql://nova:s%40x@db.example:3307/nova?charset=utf8#f",
+    "mysql://nova@[::1]:1/n",
+    "sqlite:////var/lib/nova.db",
+    "mysql://a:b@h1:1,c:d@[::2]:2/n",
+    "mysql://h1:1,h2:2/n",
+    "mysql://UPPER.Example/n",
+    "",
+)
+
+
+@pytest.mark.parametrize("pristine", ["sqlite"], indirect=True)
+def test_templates_are_filled_as_nova_fills_them(twins: Twins) -> None:
+    for template in TEMPLATES:
+        for default in DEFAULTS:
+            assert resolve(template, default) == twins.peer.format(template, default)

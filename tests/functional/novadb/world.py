@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import uuid as uuids
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional
 
-from sqlalchemy import MetaData, create_engine, select
+from sqlalchemy import MetaData, create_engine, select, text
 
 from tests.rig import nova
-from tests.rig.base import end, remove, temporary
+from tests.rig.base import REPOSITORY, end, remove, temporary
 from tests.rig.databases import MariaDB, PostgreSQL
 
 PEER = Path(__file__).with_name("peer.py")
@@ -38,6 +39,12 @@ max_retries = 1
 def ident(name: str) -> str:
     """A uuid that is always the same for a name."""
     return str(uuids.uuid5(uuids.NAMESPACE_DNS, name))
+
+
+def run(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """The capd command itself, in a process of its own."""
+    command = [sys.executable, "-m", "capd", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=str(REPOSITORY), **options)
 
 
 class Peer:
@@ -164,8 +171,7 @@ class World:
         for which in ("api", "cell", "cell0"):
             engine = create_engine(self.url(which), future=True)
             with engine.connect() as connection:
-                metadata = MetaData()
-                metadata.reflect(connection)
+                metadata = _metadata(self.kind, which, connection)
                 for table in metadata.sorted_tables:
                     rows = [
                         plain(row._mapping)
@@ -184,9 +190,34 @@ class World:
         engine.dispose()
         return rows
 
+    def of(self, uuid: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """System metadata and request spec of one instance, for comparison."""
+        rows = []
+        for which, name in (("cell", "instance_system_metadata"), ("api", "request_specs")):
+            found = self.row(
+                which,
+                text(f"SELECT * FROM {name} WHERE instance_uuid = :uuid ORDER BY id").bindparams(
+                    uuid=uuid
+                ),
+            )
+            rows.append([plain(row._mapping) for row in found])
+        return rows[0], rows[1]
+
     def stop(self) -> None:
         if self._owned:
             remove(self.root)
+
+
+_REFLECTED: dict[tuple[str, str], MetaData] = {}
+
+
+def _metadata(kind: str, which: str, connection: Any) -> MetaData:
+    """All tables of a database; clouds on the same server have the same."""
+    key = (kind, which)
+    if key not in _REFLECTED:
+        _REFLECTED[key] = MetaData()
+        _REFLECTED[key].reflect(connection)
+    return _REFLECTED[key]
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
