@@ -11,7 +11,7 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Optional
+from typing import Callable, Optional
 
 import libvirt
 
@@ -187,7 +187,7 @@ def _apply(
             hypervisor,
             handle,
             {name: value for name, value in values.items() if not is_trait_name(name)},
-            lambda xml: _keep(store, record, xml, now),
+            lambda xml: _keep(store, record.uuid, xml, now),
         )
         messages += _unseen(unseen)
         domain = reading.read(redefine.definition(hypervisor, handle), record.name)
@@ -206,8 +206,9 @@ def _apply(
     return Done(after, tuple(messages), tuple(warnings))
 
 
-def _keep(store: RecordStore, record: Record, xml: str, now: float) -> None:
-    store.keep_definition(record.uuid, xml, now)
+def _keep(store: RecordStore, uuid: str, xml: str, now: float) -> Callable[[], None]:
+    number = store.keep_definition(uuid, xml, now)
+    return lambda: store.drop_definition(number)
 
 
 def _exact_machine(target: _Target, values: Mapping[str, str], ability: Ability) -> Optional[str]:

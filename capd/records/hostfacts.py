@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Optional
 
 from capd import capabilities, trial
 from capd.calls import Outcome
@@ -21,22 +22,22 @@ from capd.hypervisor import Hypervisor
 from capd.live import LiveWitness
 from capd.machines import claimed
 
-#: architecture and machine type, alias or version
-Wanted = frozenset[tuple[str, str]]
-
 
 class NarrowWitness(LiveWitness):
-    """A live witness that is asked about a few machine types only."""
+    """A live witness asked about a few machine types only: pairs of architecture and name."""
 
-    def __init__(self, hypervisor: Hypervisor, settings: Settings, wanted: Wanted) -> None:
+    def __init__(
+        self, hypervisor: Hypervisor, settings: Settings, wanted: frozenset[tuple[str, str]]
+    ) -> None:
         super().__init__(hypervisor, settings.libvirt)
-        self._wanted = wanted
+        self._wanted: frozenset[tuple[str, Optional[str]]] = frozenset(wanted)
         self._paths: frozenset[str] = frozenset()
 
     def capabilities(self) -> str:
-        """The capabilities document; notes which emulators are concerned."""
+        """The capabilities document; notes the versions behind aliases, and the emulators."""
         text = super().capabilities()
         rows = capabilities.read(text).combinations
+        self._wanted |= {(row.arch, row.canonical) for row in rows if self._wants(row)}
         self._paths = frozenset(row.emulator for row in rows if row.emulator and self._wants(row))
         return text
 
@@ -51,7 +52,7 @@ class NarrowWitness(LiveWitness):
         return super().emulators([path for path in paths if path in self._paths])
 
     def _wants(self, row: Combination) -> bool:
-        return any((row.arch, name or "") in self._wanted for name in (row.machine, row.canonical))
+        return any((row.arch, name) in self._wanted for name in (row.machine, row.canonical))
 
 
 def ask(
@@ -66,10 +67,15 @@ def ask(
     discovery = discover(untried, NarrowWitness(hypervisor, settings, needed), progress=progress)
     if not settings.libvirt.trials:
         return discovery
+    devices = {emulator.path: emulator.devices for emulator in discovery.emulators}
     trials: dict[tuple[str, str], tuple[Trial, ...]] = {}
     for machine in discovery.machines:
         key = (machine.arch, machine.canonical)
         if machine.error is None and machine.name == machine.canonical and key not in trials:
             progress("letting libvirt validate minimal guests", len(trials), len(needed))
-            trials[key] = trial.run(hypervisor, machine, claimed(machine))
+            claims, listed = claimed(machine), devices.get(machine.emulator)
+            hopeless = trial.impossible(machine, claims, listed) if listed is not None else ()
+            refuted = {(found.category, found.value) for found in hopeless}
+            rest = [claim for claim in claims if claim not in refuted]
+            trials[key] = hopeless + trial.run(hypervisor, machine, rest)
     return replace(discovery, trials=tuple(trial for found in trials.values() for trial in found))

@@ -28,8 +28,8 @@ _COLUMNS = "uuid, name, managed_by, image, arch, virt_type, machine, since, gone
 class Event:
     """One line of an instance's history; `at` in seconds since the epoch.
 
-    `event` is defined, set, mixed, rebuilt, renamed, gone, returned, redefined or
-    restored. Of an instance that was rebuilt, the old values stand here.
+    `event` is defined, set, mixed, rebuilt, renamed, gone, returned or restored.
+    Of an instance that was rebuilt, the old values stand here.
     """
 
     at: float
@@ -138,7 +138,6 @@ class RecordStore:
             cursor = connection.execute(
                 "INSERT INTO record_definition (uuid, at, xml) VALUES (?, ?, ?)", (uuid, now, xml)
             )
-            _note(connection, uuid, Event(now, "redefined"))
             return int(cursor.lastrowid or 0)
 
     def drop_definition(self, number: int) -> None:

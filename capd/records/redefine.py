@@ -8,14 +8,14 @@ and the old definition is put back if it is not what was wanted.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Callable
+from collections.abc import Mapping, Sequence
+from typing import Callable, Optional
 
 import libvirt
 from lxml import etree
 
 from capd import documents
-from capd.errors import HostCannot, InstanceState, LibvirtError, LibvirtRefusal
+from capd.errors import CapdError, HostCannot, InstanceState, LibvirtError, LibvirtRefusal
 from capd.hypervisor import Hypervisor
 from capd.records import reading
 from capd.records.rewrite import rewrite
@@ -56,33 +56,43 @@ def redefine(
     hypervisor: Hypervisor,
     domain: libvirt.virDomain,
     values: Mapping[str, str],
-    keep: Callable[[str], None],
+    keep: Callable[[str], Callable[[], None]],
 ) -> tuple[str, ...]:
     """Give `domain` the devices of `values`; all of them or none.
 
     `keep` is called with the old definition before it is replaced, and not at all if nothing has
-    to change. Returns the properties that the domain shows nowhere, because it has no such
-    device. Raises HostCannot if libvirt refuses; nothing has changed then.
+    to change; what it returns is called if it is not replaced after all. Returns the properties
+    that the domain shows nowhere, because it has no such device. Raises HostCannot if libvirt
+    refuses; nothing has changed then.
     """
     old = definition(hypervisor, domain)
     new, unseen = rewrite(old, values, f"domain {domain.name()}")
     if new == old:
         return unseen
     _validate(hypervisor, old, new)
-    keep(old)
-    put(hypervisor, new)
-    now = reading.read(definition(hypervisor, domain), f"domain {domain.name()}")
+    forget = keep(old)
+    try:
+        put(hypervisor, new)
+    except CapdError:
+        forget()
+        raise
+    problem = _difference(definition(hypervisor, domain), values, unseen)
+    if problem is not None:
+        put(hypervisor, old)
+        forget()
+        raise HostCannot(f"{problem}; the old definition is in force again", culprit="libvirt")
+    return unseen
+
+
+def _difference(xml: str, values: Mapping[str, str], unseen: Sequence[str]) -> Optional[str]:
+    """What libvirt made of a value, if it is not the value."""
+    domain = reading.read(xml, "the new definition")
     for name, value in values.items():
-        seen = now.properties.get(name)
+        seen = domain.properties.get(name)
         if name in unseen or name == "hw_machine_type" or (seen and seen.value == value):
             continue
-        put(hypervisor, old)
-        raise HostCannot(
-            f"libvirt made {seen.value if seen else 'nothing'} of {name}={value}; the old "
-            "definition is in force again",
-            culprit=name,
-        )
-    return unseen
+        return f"libvirt made {seen.value if seen else 'nothing'} of {name}={value}"
+    return None
 
 
 def put(hypervisor: Hypervisor, xml: str) -> None:

@@ -36,14 +36,19 @@ def rewrite(xml: str, values: Mapping[str, str], origin: str) -> tuple[str, tupl
         return xml, tuple(values)
     before = etree.tostring(domain)
     unseen: list[str] = []
-    # the machine type first, so that devices find its buses
-    for name in sorted(values, key=lambda name: (name != "hw_machine_type", name)):
+    for name in sorted(values, key=_order):
         change = _CHANGES.get(name)
         if change is None or not change(domain, devices, values[name]):
             unseen.append(name)
     if etree.tostring(domain) == before:
         return xml, tuple(unseen)
     return str(etree.tostring(domain, encoding="unicode")), tuple(unseen)
+
+
+def _order(name: str) -> tuple[int, str]:
+    """The machine type first, so that devices find its buses; then the root disk."""
+    first = ("hw_machine_type", "hw_disk_bus")
+    return first.index(name) if name in first else len(first), name
 
 
 def _machine(domain: etree._Element, devices: etree._Element, value: str) -> bool:
@@ -78,7 +83,7 @@ def _disk_bus(kind: str) -> Callable[[etree._Element, etree._Element, str], bool
         if old != value:
             rewritedisks.move(domain, devices, moved, value)
             _provide(devices, value)
-            if old in ("scsi", "sata") and not _used(devices, old):
+            if old in ("scsi", "sata", "ide") and not _used(devices, old):
                 for controller in devices.findall(f"controller[@type='{old}']"):
                     devices.remove(controller)
         return True
