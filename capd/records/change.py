@@ -22,7 +22,7 @@ from capd.facts import Support
 from capd.hypervisor import Hypervisor
 from capd.properties import is_trait_name, parse_all, validate
 from capd.records import domains, hostfacts, reading, records, redefine
-from capd.records.ability import Ability
+from capd.records.ability import CATEGORY_OF, Ability
 from capd.records.reading import Domain
 from capd.records.records import Property, Record, Source
 from capd.records.recordstore import RecordStore
@@ -73,7 +73,9 @@ def set_properties(
             given = parse_all(assignments)
             values = {name: validate(name, value) for name, value in given.items()}
             wanted = {(target.record.arch, name) for name in _machines(target, values)}
-            ability = Ability(hostfacts.ask(hypervisor, settings, wanted, progress))
+            named = CATEGORY_OF if "hw_machine_type" in values else values
+            asked = {CATEGORY_OF[name] for name in named if name in CATEGORY_OF}
+            ability = Ability(hostfacts.ask(hypervisor, settings, wanted, progress, asked))
             problems = tuple(_problems(target, values, ability))
             if problems and not force:
                 raise HostCannot(
@@ -110,8 +112,12 @@ def restore(settings: Settings, instance: str) -> Done:
             redefine.put(hypervisor, xml)
             now = time.time()
 
-            def undo(record: Optional[Record]) -> Optional[tuple[Record, str]]:
-                return (_undone(recordstore, record, at), "restored") if record else None
+            domain = reading.read(xml, f"domain {instance}")
+
+            def undo(record: Optional[Record]) -> tuple[Record, str]:
+                if record is None:
+                    return records.begin(domain, Ability(None, waiting=True), now), "recorded"
+                return _undone(recordstore, record, at), "restored"
 
             record = recordstore.update(uuid, undo, now)
             recordstore.drop_definition(number)
@@ -180,6 +186,8 @@ def _apply(
     now = time.time()
     messages: list[str] = []
     warnings = [f"forced: {problem}" for problem in problems]
+    if store.get(record.uuid) is None:
+        store.update(record.uuid, lambda before: (before or record, "recorded"), now)
     if handle is None:
         warnings.append(f"{record.name} is not on this host: only its record has been changed")
     elif record.managed_by == "libvirt":
@@ -197,8 +205,6 @@ def _apply(
     def change(before: Optional[Record]) -> tuple[Record, str]:
         return records.assign(before or record, values, exact), "set"
 
-    if store.get(record.uuid) is None:
-        store.update(record.uuid, lambda before: (before or record, "recorded"), now)
     after = store.update(record.uuid, change, now)
     messages.insert(0, f"{record.name}: {' '.join(f'{k}={v}' for k, v in values.items())}")
     if record.managed_by == "nova":

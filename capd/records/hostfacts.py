@@ -7,7 +7,7 @@ machine types is tried, of foreign architectures too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Optional
 
@@ -21,6 +21,7 @@ from capd.facts import Discovery, Trial
 from capd.hypervisor import Hypervisor
 from capd.live import LiveWitness
 from capd.machines import claimed
+from capd.records.ability import CATEGORY_OF
 
 
 class NarrowWitness(LiveWitness):
@@ -60,8 +61,12 @@ def ask(
     settings: Settings,
     wanted: Iterable[tuple[str, str]],
     progress: Progress = quiet,
+    categories: Collection[str] = tuple(CATEGORY_OF.values()),
 ) -> Discovery:
-    """What this host can do for the `wanted` machine types. Raises LibvirtError."""
+    """What this host can do for the `wanted` machine types. Raises LibvirtError.
+
+    Claims of `categories` are tried, those of others only taken down.
+    """
     needed = frozenset(wanted)
     untried = replace(settings, libvirt=replace(settings.libvirt, trials=False))
     discovery = discover(untried, NarrowWitness(hypervisor, settings, needed), progress=progress)
@@ -73,7 +78,8 @@ def ask(
         key = (machine.arch, machine.canonical)
         if machine.error is None and machine.name == machine.canonical and key not in trials:
             progress("letting libvirt validate minimal guests", len(trials), len(needed))
-            claims, listed = claimed(machine), devices.get(machine.emulator)
+            claims = [claim for claim in claimed(machine) if claim[0] in categories]
+            listed = devices.get(machine.emulator)
             hopeless = trial.impossible(machine, claims, listed) if listed is not None else ()
             refuted = {(found.category, found.value) for found in hopeless}
             rest = [claim for claim in claims if claim not in refuted]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -13,6 +15,7 @@ import pytest
 
 from capd import cli
 
+ROOT = Path(__file__).parents[2]
 MACHINES = (
     ("x86_64", "pc"),
     ("x86_64", "q35"),
@@ -35,6 +38,29 @@ NOVA = (
     "<n:image uuid='i'><n:properties><n:property name='hw_disk_bus'>sata</n:property>"
     "</n:properties></n:image></n:instance></metadata>"
 )
+#: kills itself before the nth step that changes anything outside the process, or reads it after
+DYING = """
+import os, sys
+from capd import cli
+from capd.hypervisor import Hypervisor
+from capd.records.recordstore import RecordStore
+left = [int(sys.argv[1])]
+def dying(function):
+    def call(self, first, *arguments, **options):
+        if function.__name__ != "call" or first.endswith(" definition") or "defining" in first:
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), 9)
+        return function(self, first, *arguments, **options)
+    return call
+for kind, names in (
+    (Hypervisor, ("call",)),
+    (RecordStore, ("keep_definition", "drop_definition", "update")),
+):
+    for name in names:
+        setattr(kind, name, dying(getattr(kind, name)))
+sys.exit(cli.main(sys.argv[2:]))
+"""
 #: with passwords: nothing may be lost on the way
 WHOLE = libvirt.VIR_DOMAIN_XML_INACTIVE | libvirt.VIR_DOMAIN_XML_SECURE
 
@@ -374,3 +400,34 @@ def test_an_instance_that_left_may_be_set(run: Run, connection: Any, image: Path
     assert exported["uuid"] == uuid
     assert exported["properties"]["hw_disk_bus"] == {"value": "usb", "source": "set"}
     assert exported["host"] == connection.getHostname()
+
+
+def test_killed_at_each_step_of_a_set_nothing_is_lost(
+    run: Run, connection: Any, image: Path, tmp_path: Path
+) -> None:
+    domain = connection.defineXML(guest(image))
+    old = domain.XMLDesc(WHOLE)
+    config = ["--config-file", str(tmp_path / "capd.conf"), "image-property"]
+    setting = [*config, "set", "--property", "hw_disk_bus=scsi", "changed"]
+    replaced = 0
+    for step in range(1, 60):
+        command = [sys.executable, "-c", DYING, str(step), *setting]
+        code = subprocess.run(command, capture_output=True, cwd=ROOT).returncode
+        assert code in (0, -9)
+        now = domain.XMLDesc(WHOLE)
+        if now != old:
+            # the old definition was kept before it was replaced
+            replaced += 1
+            assert root_bus(now) == "scsi"
+            assert run("restore", "changed")[0] == 0
+            assert domain.XMLDesc(WHOLE) == old
+        shown = run("show", "changed", "hw_disk_bus")
+        assert shown[0] == 0
+        if code == 0:
+            assert replaced >= 3
+            assert step > 6
+            return
+        # what was kept and never replaced is the definition that is in force
+        while run("restore", "changed")[0] == 0:
+            assert domain.XMLDesc(WHOLE) == old
+    raise AssertionError("never came to the end")
