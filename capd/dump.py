@@ -105,6 +105,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "name": plan.name,
         "how": plan.how,
         "generation": plan.generation,
+        "reported_at": plan.reported_at,
         "add": list(plan.add),
         "remove": list(plan.remove),
         "pending": list(plan.pending),

@@ -6,6 +6,7 @@ table of families against values instead of by name.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import Optional
 
@@ -237,12 +238,17 @@ def _plan(plan: Optional[Plan], no_plan: str, paint: Painter) -> Iterator[str]:
     if plan is None:
         yield f"  {no_plan or 'not configured'}"
         return
+    last = "not yet reported"
+    if plan.reported_at is not None:
+        last = f"last reported {time.strftime('%F %T UTC', time.gmtime(plan.reported_at))}"
     if plan.error:
         yield "  " + paint(plan.error, "red")
+        yield f"  {last}"
         return
     yield (
         f"  provider {plan.name} ({plan.provider}), by {plan.how}, generation {plan.generation}"
     )
+    yield f"  {last}"
     for names, sign, colour, text in (
         (plan.add, "+", "green", "to add"),
         (plan.remove, "-", "red", "to remove"),

@@ -141,6 +141,11 @@ class Memory:
                 [time.time() if at is None else at, provider],
             )
 
+    def reported_at(self, provider: Optional[str] = None) -> Optional[float]:
+        """When capd last reported to a provider, or to any; None if it never did."""
+        known = (one for one in self.providers() if provider in (None, one.uuid))
+        return next((one.reported_at for one in known), None)
+
     def providers(self) -> tuple[Remembered, ...]:
         """Every provider capd remembers, the latest reported first."""
         rows = self._store.rows(

@@ -30,7 +30,8 @@ class Plan:
     has yielded to another agent, `disagree` those another agent claims and the host cannot do,
     `unknown_to_placement` those that this Placement has no name for, `pending` those that are to
     go if the next pass denies them too. `owned` and `others` are what is on the provider now,
-    capd's own and everybody else's. `error` is set, and the rest empty, if there is no plan.
+    capd's own and everybody else's. `reported_at` is when capd last reported there, in seconds
+    since the epoch. `error` is set, and the rest empty, if there is no plan.
     """
 
     provider: Optional[str] = None
@@ -45,6 +46,7 @@ class Plan:
     pending: tuple[str, ...] = ()
     owned: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    reported_at: Optional[float] = None
     error: Optional[str] = None
 
     @property

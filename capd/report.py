@@ -76,20 +76,21 @@ class Reporter:
         """What a pass would do now. Reads only, from Placement and from the store."""
         self._client.begin()
         judge = Judge(assessment, self._settings.traits.standard)
+        last = None
         try:
+            last = self._memory.reported_at()
             provider = self._provider(create=False)
             shown = self._client.provider_traits(provider.uuid)
             ledger, _ = ledgers.settle(self._memory.ledger(provider.uuid), shown, self._told)
-            known = plans.learned(judge, self._memory.knowledge(), judge.names())
-            rest = plans.leftovers(judge, ledger, shown.traits)
-            known = plans.learned(judge, known, rest)
+            names = {*judge.names(), *plans.leftovers(judge, ledger, shown.traits)}
+            known = plans.learned(judge, self._memory.knowledge(), names)
             plan = plans.make(judge, known, ledger, shown)
             standard = [name for name in plan.add if not is_custom(name)]
             lacking = frozenset(standard) - self._client.known(standard)
             plan = plans.make(judge, known, ledger, shown, lacking)
         except CapdError as error:
-            return Plan(error=error.line())
-        return _of(plan, provider)
+            return Plan(error=error.line(), reported_at=last)
+        return replace(_of(plan, provider), reported_at=self._memory.reported_at(provider.uuid))
 
     def report(self, assessment: Assessment) -> Report:
         """One pass. Never raises for what the network, Placement or the store can do."""

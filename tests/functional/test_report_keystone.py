@@ -188,41 +188,35 @@ def test_credentials_in_a_section_of_their_own(cloud: Cloud) -> None:
     cloud.good()
 
 
-def test_keystone_down_for_a_while_and_tokens_that_expire(
+def test_tokens_that_expire_and_keystone_down_for_a_while(
     make_keystone: Callable[..., Keystone],
     make_placement: Callable[..., Placement],
     tmp_path: Path,
 ) -> None:
-    keystone = make_keystone(expiration=4)
+    keystone = make_keystone(expiration=60)
     placement = make_placement(keystone_authtoken=keystone.authtoken)
     keystone.register("placement", placement.url)
     cloud = Cloud(keystone, placement, tmp_path)
     cloud.good()
+    # a token of less than two minutes is not relied on: every pass brings a new one
     keystone.forget_requests()
-    begin, passes = time.monotonic(), 0
-    while time.monotonic() < begin + 9:
+    passes = 3
+    for _ in range(passes):
         cloud.good()
-        passes += 1
-        time.sleep(0.3)
     renewed = [
         one
         for one in keystone.requests()
-        if one.method == "POST" and one.target == "/v3/auth/tokens" and one.status == 201
+        if (one.method, one.target, one.status) == ("POST", "/v3/auth/tokens", 201)
     ]
-    # a token that is about to expire is not relied on, so each request brings a new one
-    assert passes >= 2
     assert len(renewed) >= passes
     keystone.down()
-    time.sleep(4.5)
-    error = cloud.bad("keystone at")
-    assert keystone.url in error
+    assert keystone.url in cloud.bad("keystone at")
     assert cloud.reporter.report(FACTS).changes == ()
     keystone.launch()
     cloud.recovers()
     keystone.pause()
-    time.sleep(4.5)
     before = time.monotonic()
     cloud.bad("does not answer in time")
-    assert time.monotonic() - before < 8
+    assert time.monotonic() - before < 12  # request_timeout is 5
     keystone.resume()
     cloud.recovers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -176,8 +177,12 @@ def test_b06_every_write_carries_all_foreign_traits_and_a_generation(host: FakeH
 
 def test_b08_first_pass_writes_everything_in_one_put(host: FakeHost) -> None:
     assert host.reporter.preview(assess(**{A: YES, BOCHS: YES, B: NO})).add == (BOCHS, A)
+    assert host.reporter.preview(assess(**{A: YES})).reported_at is None
     assert host.fake.puts() == []
+    before = time.time()
     report = host.report(**{A: YES, BOCHS: YES, B: NO})
+    told = host.reporter.preview(assess(**{A: YES})).reported_at
+    assert told is not None and before <= told <= time.time()
     assert host.fake.puts() == [(f"/resource_providers/{host.uuid}/traits", 200)]
     assert report.added == (BOCHS, A)
     assert report.ok
