@@ -31,8 +31,7 @@ from capd.store import Store
 from capd.verdicts import Assessment
 from capd.vocabulary import Vocabulary
 
-_CONFLICTS = 9
-_OUTAGES = 3
+_CONFLICTS, _OUTAGES = 9, 3
 
 #: a plan from the settled ledger, what the provider shows, and the names Placement lacks
 Planner = Callable[[Ledger, Shown, frozenset[str]], Plan]
