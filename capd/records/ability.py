@@ -111,12 +111,19 @@ class Ability:
     def possible(self, machine: Machine, name: str) -> Optional[tuple[str, ...]]:
         """The values `machine` can have for `name`, sorted; None if unknown."""
         category = CATEGORY_OF.get(name)
-        claim = machine.claims.get(category) if category else None
-        if claim is None or category is None or claim.values is None:
+        values = self.offered(machine, category) if category else None
+        if values is None:
             return None
-        values = (claim.values | claim.table) - _NEVER.get(name, frozenset())
-        return tuple(
-            sorted(value for value in values if self._refusal(machine, category, value) is None)
+        return tuple(sorted(values - _NEVER.get(name, frozenset())))
+
+    def offered(self, machine: Machine, category: str) -> Optional[frozenset[str]]:
+        """The values of a category that are claimed and not refused; None if unknown."""
+        claim = machine.claims.get(category)
+        if claim is None or claim.values is None:
+            return None
+        values = claim.values | claim.table
+        return frozenset(
+            value for value in values if self._refusal(machine, category, value) is None
         )
 
     def has_machine(self, arch: str, names: Iterable[Optional[str]]) -> Support:
