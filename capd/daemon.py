@@ -35,7 +35,7 @@ LOG = logging.getLogger(__name__)
 GRACE = 2.0
 
 #: seconds after a domain's event before it is looked at: events come in flocks
-FOLLOW = 1.0
+FOLLOW = 0.2
 
 #: longest sleep of the loop, seconds
 _SLEEP = 60.0
