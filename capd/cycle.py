@@ -70,6 +70,11 @@ class Cycle:
         """The connection to libvirt is dead."""
         self._lookout.link.lost()
 
+    @property
+    def broken(self) -> bool:
+        """Whether there is no connection to libvirt that is known to hold."""
+        return self._lookout.link.broken
+
     def expire(self, reason: str) -> None:
         """Something may have changed that only a full look shows."""
         self._lookout.freshness.expire(reason)

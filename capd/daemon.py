@@ -185,7 +185,8 @@ class Daemon:
         self._worker.busy = False
         failed = {problem.stage for problem in result.errors}
         if result.full:
-            self._schedule.finished(now, connected=Stage.LIBVIRT not in failed)
+            connected = Stage.LIBVIRT not in failed and not self._cycle.broken
+            self._schedule.finished(now, connected)
         self._health.finished(result)
         self._exporter.update(result, self._health)
         self._watch()

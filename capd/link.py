@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Optional
 
 from capd.config import LibvirtSettings
+from capd.errors import LibvirtError
 from capd.events import Post, Subscription, start_loop
 from capd.hypervisor import Hypervisor
 
@@ -46,7 +47,11 @@ class Link:
         if self._subscription is not None:
             start_loop()
         hypervisor = Hypervisor(self._settings)
-        hypervisor.open()
+        try:
+            hypervisor.open()
+        except LibvirtError:
+            hypervisor.close()  # its threads must not outlive an attempt that failed
+            raise
         self.hypervisor = hypervisor
         step("registering for events")
         if self._subscription is not None:

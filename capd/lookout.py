@@ -15,6 +15,7 @@ from capd import traits
 from capd.config import Settings
 from capd.discover import Memo, Witness, discover, give_back
 from capd.emulator import Answer
+from capd.errors import LibvirtError
 from capd.events import Post
 from capd.facts import Discovery
 from capd.freshness import Freshness, differs
@@ -94,6 +95,8 @@ class Lookout:
         witness = LiveWitness(hypervisor, libvirt, self._answers)
         sight = self._ask(witness, progress, early, reason or "the first pass")
         if not self._once:
+            self._still_there(hypervisor)
+            self._sight = Sight(sight.discovery, sight.assessment, None)
             changed = before is None or before.discovery is not sight.discovery
             self.freshness.learnt(hypervisor, sight.discovery, changed)
             give_back()
@@ -116,8 +119,20 @@ class Lookout:
             sight = Sight(before.discovery, before.assessment, reason)
         else:
             sight = self._judge(found, reason)
-        self._sight = Sight(sight.discovery, sight.assessment, None)
         return sight
+
+    def _still_there(self, hypervisor: Hypervisor) -> None:
+        """Raises LibvirtError if libvirt went away meanwhile.
+
+        What it had not answered by then says nothing, and claims that it had not tried yet would
+        count as good: such a look is worth less than what was known before.
+        """
+        if not hypervisor.alive():
+            raise LibvirtError(
+                f"{hypervisor.uri}: libvirt went away while it was asked; what was known stands",
+                culprit=hypervisor.uri,
+                cure="capd asks again as soon as it is back",
+            )
 
     @property
     def _limit(self) -> float:

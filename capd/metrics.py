@@ -144,6 +144,14 @@ class Exporter:
             )
         self._discovered(result)
         self._reported(result)
+        if result.records is not None:
+            status = result.records
+            self._set("records", "Instances here that are recorded.", len(status.here))
+            self._set("drift", "Instances that differ from their record.", status.drifting)
+            self._set(
+                "unsupported", "Instances this host cannot do as recorded.", status.unsupported
+            )
+            self._set("unreadable", "Instances that could not be read.", len(status.unreadable))
 
     def _discovered(self, result: CycleResult) -> None:
         discovery, assessment = result.discovery, result.assessment
