@@ -11,10 +11,14 @@ help:
 	@echo 'make unit        unit tests only (seconds)'
 	@echo 'make functional  functional tests only'
 	@echo 'make test-pythons  unit tests under the oldest and the newest Python of Debian'
+	@echo 'make test-wide   the long service tests: four Debian suites, 500 restarts, 24 h soak'
 	@echo 'make lint        ruff and mypy'
 	@echo 'make bench       measure against the goals and against Nova'
 	@echo 'make deb         a Debian package in dist/'
 	@echo 'make install     into DESTDIR, as a distribution lays it out'
+	@echo 'make install     install under DESTDIR, as a distribution would'
+	@echo 'make deb         build the Debian package into dist/'
+	@echo 'make pages       make the sample configuration and its reference anew'
 	@echo 'make clean       remove what these made here (not the shared cache)'
 
 demo:
@@ -52,6 +56,24 @@ install:
 deb:
 	@PYTHON=$(PYTHON) tests/rig/setup lint
 	@PYTHON=$(abspath $(VENV))/python packaging/deb
+
+test-wide:
+	@PYTHON=$(PYTHON) tests/rig/setup test
+	@CAPD_WIDE=1 CAPD_SUITES='bullseye bookworm trixie sid' $(VENV)/python -m pytest -s \
+		tests/functional/test_service_systemd.py tests/functional/test_service_faults.py
+	@$(VENV)/python -m bench.soak --hours 24
+
+pages:
+	@PYTHON=$(PYTHON) tests/rig/setup lint
+	@$(VENV)/python packaging/pages.py sample > systemd/capd.conf
+	@$(VENV)/python packaging/pages.py reference > docs/configuration.md
+
+install:
+	@PYTHON=$(PYTHON) packaging/install
+
+deb:
+	@PYTHON=$(PYTHON) tests/rig/setup lint
+	@PYTHON=$(VENV)/python packaging/deb dist
 
 clean:
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
