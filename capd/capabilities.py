@@ -46,10 +46,16 @@ class Listing:
         return frozenset(row.virt_type for row in self.combinations if row.arch == arch)
 
     def emulators(self) -> dict[str, str]:
-        """Emulator path to the first architecture it is listed for, in document order."""
+        """Emulator path to the architecture it is listed for, in document order.
+
+        One that is listed for several is the native one's (qemu-system-x86_64 runs i686, too,
+        which comes first), else the first one's.
+        """
         found: dict[str, str] = {}
         for row in self.combinations:
-            if row.emulator:
+            if row.emulator and row.arch == self.host_arch:
+                found[row.emulator] = row.arch
+            elif row.emulator:
                 found.setdefault(row.emulator, row.arch)
         return found
 

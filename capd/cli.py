@@ -34,6 +34,14 @@ MODES = {
     "withdraw": "withdraw",
 }
 
+#: option to where argparse keeps it, and the modes it goes with
+_OPTIONS_OF_MODES = {
+    "--json": ("json", ("dump", "check", "withdraw")),
+    "--record": ("record", ("dump",)),
+    "--from": ("source", ("dump", "once")),
+    "--dry-run": ("dry_run", ("withdraw",)),
+}
+
 EXIT_CODES = """\
 exit codes:
   0  done
@@ -68,6 +76,7 @@ def build_parser(only: Optional[str] = None) -> argparse.ArgumentParser:
         "mode or command capd runs as the daemon, in the foreground.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # `--with` is no way to take back every trait of a host
     )
     parser.add_argument("--version", action="version", version=f"capd {__version__}")
     _common(parser)
@@ -84,7 +93,11 @@ def build_parser(only: Optional[str] = None) -> argparse.ArgumentParser:
     modes.add_argument(
         "--withdraw", action="store_true", help="take every trait that capd owns back"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="with --dump, --check or --withdraw: one JSON document instead of text",
+    )
     parser.add_argument(
         "--record",
         metavar="DIR",
@@ -139,12 +152,28 @@ def _mode(args: argparse.Namespace) -> str:
     return "daemon"
 
 
+def _refuse_strays(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    """Exit with 2 where an option would be ignored: `--once --dry-run` would write."""
+    mode = _mode(args)
+    given = [flag for flag in MODES if getattr(args, flag)]
+    if args.command:
+        if given:
+            parser.error(f"argument --{given[0]}: not allowed with the command {args.command}")
+        return
+    for option, (place, modes) in _OPTIONS_OF_MODES.items():
+        if getattr(args, place) and mode not in modes:
+            wanted = " or ".join(f"--{name}" for name in modes)
+            parser.error(f"argument {option}: goes with {wanted} only")
+
+
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run `capd` with `argv`; returns the exit code. Never a traceback for an expected failure."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     first = next((word for word in arguments if word in COMMANDS), "")
     wants_help = not first and not {"-h", "--help"}.isdisjoint(arguments)
-    args = build_parser(only=None if wants_help else first).parse_args(arguments)
+    parser = build_parser(only=None if wants_help else first)
+    args = parser.parse_args(arguments)
+    _refuse_strays(parser, args)
     logging.basicConfig(
         level=logging.DEBUG if args.debug else logging.WARNING,
         format="%(levelname)s %(name)s: %(message)s",

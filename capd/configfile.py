@@ -39,7 +39,7 @@ def check(path: Path) -> None:
             slip = group == "placement" and _near(key, known)
             if key not in known and (strict or slip):
                 raise _unknown_key(path, group, key, known)
-        meant = _near(group, groups) if own_file and group not in groups else ""
+        meant = _meant(group) if own_file and group not in groups else ""
         if meant:
             raise ConfigError(
                 f"{path}: unknown section [{group}]",
@@ -75,6 +75,18 @@ def _parsed(path: Path) -> configparser.RawConfigParser:
 def _near(name: str, known: Iterable[str], cutoff: float = _ALIKE) -> str:
     """The known name that was probably meant, or nothing."""
     return next(iter(difflib.get_close_matches(name, sorted(known), 1, cutoff)), "")
+
+
+def _meant(group: str) -> str:
+    """The section that was probably meant by an unknown one, or nothing.
+
+    `[capd]` is what many programs call the section that is `[DEFAULT]` here.
+    """
+    if near := _near(group, {option.group for option in OPTIONS}):
+        return near
+    if group.lower() == "capd":
+        return "DEFAULT"
+    return ""
 
 
 def _unknown_key(path: Path, group: str, key: str, known: set[str]) -> ConfigError:

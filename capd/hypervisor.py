@@ -79,6 +79,7 @@ class Hypervisor:
             )
         self._connection = self._connect()
         try:
+            self._check_driver(self._connection)
             self._check_writable(self._connection)
         except LibvirtError:
             self.close()
@@ -104,6 +105,18 @@ class Hypervisor:
         first, *others = dict.fromkeys(map(str, failures))
         tried = "".join(f"; {text.partition('connecting: ')[2]}" for text in others)
         raise LibvirtError(f"{first}{tried}", culprit=self.uri, cure=failures[0].cure)
+
+    def _check_driver(self, connection: libvirt.virConnect) -> None:
+        """Refuse a driver other than QEMU's: to it no device exists, and all traits would go."""
+        driver = self._guarded(
+            "connecting", connection.getType, timeout=self.settings.connect_timeout
+        )
+        if driver != "QEMU":
+            raise LibvirtError(
+                f"{self.uri} is libvirt's {driver} driver; capd knows QEMU's only",
+                culprit=self.uri,
+                cure="set [libvirt] connection_uri = qemu:///system",
+            )
 
     def _check_writable(self, connection: libvirt.virConnect) -> None:
         """Refuse a connection on which no capabilities are to be had, before a sweep of refusals.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
@@ -131,7 +132,11 @@ def explain(error: Exception, peer: str) -> PlacementError:
             cure="check cafile, certfile and keyfile in [placement], and the server's name",
         )
     if isinstance(error, exceptions.ConnectFailure):
-        return Unavailable(f"{peer} cannot be reached: {_cut(text)}", culprit=peer)
+        return Unavailable(
+            f"{peer} cannot be reached: {_reason(text)}",
+            culprit=peer,
+            cure="check that it runs, the address, and the network between",
+        )
     if isinstance(error, (exceptions.Unauthorized, exceptions.NotFound)):
         # keystone: a wrong password is a 401, an application credential that is gone a 404
         return PlacementError(
@@ -215,6 +220,12 @@ def _quieten() -> None:
     """
     for name in ("keystoneauth", "urllib3", "stevedore"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _reason(text: str) -> str:
+    """Why there is no connection: what the system said, out of what three libraries made of it."""
+    found = re.search(r"\[Errno -?\d+\] ([^'\")]+)", text)
+    return found.group(1).strip() if found else _cut(text)
 
 
 def _cut(text: str) -> str:

@@ -86,6 +86,7 @@ OPTIONS: tuple[Option, ...] = (
         None,
         "Virt type instances get on this host: kvm or qemu. Unset means kvm where libvirt "
         "offers it for the native architecture, else qemu.",
+        choices=("kvm", "qemu"),
         shared=True,
     ),
     Option(

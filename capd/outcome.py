@@ -66,7 +66,8 @@ def news(before: Plan, now: Plan, added: Iterable[str], removed: Iterable[str]) 
         lines.append(f"provider {now.name} ({now.provider}), by {now.how}")
     for label, names in (("added", {*added}), ("removed", {*removed})):
         if names:
-            lines.append(f"{label} {len(names)} traits: {_some(names)}")
+            traits = "trait" if len(names) == 1 else "traits"
+            lines.append(f"{label} {len(names)} {traits}: {_some(names)}")
     if now.query_bytes > _LONG and before.query_bytes <= _LONG and "OWNER_NOVA" in now.others:
         lines.append(
             f"nova-compute asks for all traits of this provider in one request line, now"

@@ -284,3 +284,23 @@ def test_no_two_values_share_a_trait() -> None:
                     f"{category.name}={value.name}"
                 )
     assert len(seen) > 60
+
+
+def test_an_emulator_of_several_architectures_is_the_native_ones() -> None:
+    """As where qemu-system-i386 is not installed; the i686 guest comes first in the document."""
+    guest = (
+        "<guest><os_type>hvm</os_type><arch name='{}'><emulator>/usr/bin/{}</emulator>"
+        "<domain type='qemu'/></arch></guest>"
+    )
+    listing = capabilities.read(
+        "<capabilities><host><cpu><arch>x86_64</arch></cpu></host>"
+        + guest.format("i686", "qemu-system-x86_64")
+        + guest.format("armv6l", "qemu-system-arm")
+        + guest.format("armv7l", "qemu-system-arm")
+        + guest.format("x86_64", "qemu-system-x86_64")
+        + "</capabilities>"
+    )
+    assert listing.emulators() == {
+        "/usr/bin/qemu-system-x86_64": "x86_64",
+        "/usr/bin/qemu-system-arm": "armv6l",
+    }
