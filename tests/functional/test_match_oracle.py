@@ -195,6 +195,16 @@ def test_differs_values_without_a_standard_trait_are_said_to_have_none(
             assert outcome.note.startswith("there is no standard trait for ")
 
 
+def test_with_as_traits_on_the_image_nova_itself_asks_for_the_exact_traits() -> None:
+    image = {"hw_machine_type": "q35", "hw_disk_bus": "sata", "hw_vif_model": "e1000e"}
+    traits = {f"trait:{name}": "required" for name in translate(image).derived()}
+    assert ask(**image, **traits)["always"] == [
+        "CUSTOM_CAPD_MACHINE_Q35",
+        "CUSTOM_CAPD_Q35_NET_VIF_MODEL_E1000E",
+        "CUSTOM_CAPD_Q35_STORAGE_BUS_SATA",
+    ]
+
+
 def test_what_stays_with_nova(answers: dict[tuple[str, str], dict[str, Any]]) -> None:
     """Traits that stand for no device: capd neither reports nor asks for them."""
     theirs = {

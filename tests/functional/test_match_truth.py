@@ -131,19 +131,27 @@ class Hosts:
             return set()
         client = Client(load([self.settings]))
         client.begin()
-        return {host.name for host in find(client, translation).fits}
+        return {host.name for host in find(client, translation).fits} - {"arm"}
+
+    def emulating(self, image: Properties) -> set[str]:
+        """The hosts that are found for an image of an emulated guest."""
+        client = Client(load([self.settings]))
+        client.begin()
+        return {host.name for host in find(client, translate(image)).fits}
 
 
-def report(directory: Path, name: str, service: Placement, *more: str, libvirt: str = "") -> None:
+def report(
+    directory: Path, name: str, service: Placement, *arguments: str, more: str = ""
+) -> None:
     """A compute node as Nova makes it, and one pass of capd on it."""
     service.client.create_provider(name, traits=["COMPUTE_NODE"])
     state = directory / name
     state.mkdir()
     settings = directory / f"{name}.conf"
     section = service.snippet + f"provider_name = {name}\ncompute_id_files =\n"
-    settings.write_text(f"[DEFAULT]\nstate_dir = {state}\n{section}{libvirt}")
+    settings.write_text(f"[DEFAULT]\nstate_dir = {state}\n{section}{more}")
     done = subprocess.run(
-        [sys.executable, "-m", "capd", "--config-file", str(settings), "--once", *more],
+        [sys.executable, "-m", "capd", "--config-file", str(settings), "--once", *arguments],
         capture_output=True,
         text=True,
         timeout=300,
@@ -171,7 +179,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         daemon.warm_up()
         for name in ("bookworm", "trixie"):
             report(directory, name, service, "--from", str(CAPTURES / name))
-        report(directory, "live", service, libvirt=daemon.snippet)
+        emulated = "[traits]\nemulated = aarch64\n"
+        report(directory, "arm", service, "--from", str(CAPTURES / "bookworm"), more=emulated)
+        report(directory, "live", service, more=daemon.snippet)
         settings = directory / "live.conf"
         connection = daemon.connect()
         virt_type = "kvm" if "<domain type='kvm'/>" in connection.getCapabilities() else "qemu"
@@ -217,6 +227,24 @@ def test_b35_ide_on_q35_is_found_nowhere_though_nova_would_send_it(hosts: Hosts)
     assert hosts.answer(image, exact=False) == {"bookworm", "trixie", "live"}
     refusal = hosts.live.refusal(image)
     assert refusal is not None and "IDE controllers are unsupported" in refusal
+
+
+@pytest.mark.parametrize(
+    ("machine", "bus", "video"),
+    [
+        (machine, bus, video)
+        for machine in ("virt", "virt-7.2", "sbsa-ref")
+        for bus, video in (("scsi", "virtio"), ("ide", "ramfb"), ("virtio", "qxl"))
+    ],
+)
+def test_emulated_guests_go_where_their_architecture_is_published(
+    hosts: Hosts, machine: str, bus: str, video: str
+) -> None:
+    """Both recorded hosts emulate aarch64; only one lists it in `[traits] emulated`."""
+    image = {"hw_machine_type": machine, "hw_disk_bus": bus, "hw_video_model": video}
+    said = Documents(CAPTURES / "bookworm", "aarch64", "qemu")
+    truth = {"arm"} if said.refusal(image) is None else set()
+    assert hosts.emulating({"hw_emulation_architecture": "aarch64", **image}) == truth
 
 
 def test_b34_buses_that_carry_no_removable_media_are_refused_by_libvirt(hosts: Hosts) -> None:
