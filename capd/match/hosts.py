@@ -153,8 +153,9 @@ def _ask(
     others = {*required, *unwanted} & used - set(direct)
     if not direct or providers.subtracts:
         providers.everyone()
+    all_of = providers.having(direct) if direct else None
+    providers.narrow(all_of or ())
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        all_of = pool.submit(providers.having, direct) if direct else None
         without = {trait: pool.submit(providers.lacking, trait) for trait in direct}
         having = {
             trait: pool.submit(providers.roots_having, trait)
@@ -165,10 +166,7 @@ def _ask(
         silent = pool.submit(providers.silent, used)
     missing = {trait: answer.result() for trait, answer in without.items()}
     have = {trait: answer.result() for trait, answer in having.items()}
-    if all_of is not None:
-        everyone = all_of.result().union(*missing.values())
-    else:
-        everyone = providers.everyone()
+    everyone = providers.everyone() if all_of is None else all_of.union(*missing.values())
     none: frozenset[str] = frozenset()
     for trait in required:
         missing.setdefault(trait, everyone - have.get(trait, none))
