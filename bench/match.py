@@ -74,7 +74,8 @@ with redirect_stdout(text):
 seconds = time.monotonic() - begun
 document = json.loads(text.getvalue())
 print(json.dumps({'code': code, 'seconds': seconds, 'find': spent[0],
-    'fits': len(document['fits']), 'rejects': len(document['rejects']), 'requests': document['requests'],
+    'fits': len(document['fits']), 'rejects': len(document['rejects']),
+    'requests': document['requests'],
     'limited': document['limited'],
     'peak_kb': resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
 """
