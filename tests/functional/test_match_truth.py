@@ -112,10 +112,9 @@ class Live:
 
 @dataclass
 class Hosts:
-    """The three hosts' truths and where Placement is."""
+    """The hosts' truths, and the client of the Placement that they report to."""
 
-    service: Placement
-    settings: Path
+    client: Client
     live: Live
     documents: dict[str, Documents]
 
@@ -129,15 +128,13 @@ class Hosts:
         translation = translate(image, exact=exact)
         if translation.errors:
             return set()
-        client = Client(load([self.settings]))
-        client.begin()
-        return {host.name for host in find(client, translation).fits} - {"arm"}
+        self.client.begin()
+        return {host.name for host in find(self.client, translation).fits} - {"arm"}
 
     def emulating(self, image: Properties) -> set[str]:
         """The hosts that are found for an image of an emulated guest."""
-        client = Client(load([self.settings]))
-        client.begin()
-        return {host.name for host in find(client, translate(image)).fits}
+        self.client.begin()
+        return {host.name for host in find(self.client, translate(image)).fits}
 
 
 def report(
@@ -182,12 +179,10 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         emulated = "[traits]\nemulated = aarch64\n"
         report(directory, "arm", service, "--from", str(CAPTURES / "bookworm"), more=emulated)
         report(directory, "live", service, more=daemon.snippet)
-        settings = directory / "live.conf"
         connection = daemon.connect()
         virt_type = "kvm" if "<domain type='kvm'/>" in connection.getCapabilities() else "qemu"
         yield Hosts(
-            service,
-            settings,
+            Client(load([directory / "live.conf"])),
             Live(daemon, connection, virt_type),
             {name: Documents(CAPTURES / name) for name in ("bookworm", "trixie")},
         )
