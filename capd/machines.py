@@ -75,7 +75,7 @@ def assemble(
             if key not in merged:
                 merged[key] = _merge(answer, device_claims.get(row.emulator or "", NO_CLAIMS))
             claims = merged[key]
-            extra = _granted(family(canonical), row.arch)
+            extra = granted_by_table(family(canonical), row.arch)
             if extra:
                 kin = (id(claims), family(canonical), row.arch)
                 if kin not in granted:
@@ -108,12 +108,12 @@ def _merge(domcaps: Claims, emulator: Claims) -> Claims:
     for category in CATEGORIES:
         claim = domcaps.get(category.name) or emulator.get(category.name)
         values, source = (claim.values, claim.source) if claim else (None, Source.EMULATOR)
-        merged[category.name] = Claim(values, source, untold=_UNTOLD[category.name])
+        merged[category.name] = Claim(values, source, untold=UNTOLD[category.name])
     return merged
 
 
 #: values of each category that no source ever tells
-_UNTOLD = {
+UNTOLD = {
     category.name: frozenset(
         value.name for value in category.values if not value.raw and not value.families
     )
@@ -122,7 +122,7 @@ _UNTOLD = {
 
 
 @cache
-def _granted(kin: str, arch: str) -> Mapping[str, frozenset[str]]:
+def granted_by_table(kin: str, arch: str) -> Mapping[str, frozenset[str]]:
     """Values that the table grants a machine family, by category; only those with any."""
     found = {
         category.name: frozenset(

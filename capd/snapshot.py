@@ -13,8 +13,9 @@ from typing import Any, Optional
 
 from capd import recording, traits
 from capd.config import Settings
-from capd.errors import InputError
+from capd.errors import CapdError, InputError
 from capd.facts import Claim, Claims, Cost, Discovery, Host, Machine, Source, Support, Trial
+from capd.machines import UNTOLD, granted_by_table
 from capd.table import CATEGORIES
 
 SCHEMA = 1
@@ -30,9 +31,12 @@ class Snapshot:
 
 
 def load(path: Path, settings: Settings) -> Snapshot:
-    """Read a dump (file) or a recording (directory). Raises InputError or RecordingError."""
+    """Read a dump (file) or a recording (directory). Raises InputError for either."""
     if path.is_dir():
-        discovery = recording.load(path, settings)
+        try:
+            discovery = recording.load(path, settings)
+        except CapdError as error:
+            raise InputError(str(error), culprit=error.culprit, cure=error.cure) from None
         assessment = traits.assess(discovery, settings.traits, settings.libvirt)
         verdicts = assessment.verdicts.values()
         return Snapshot(str(path), discovery, {one.name: one.support for one in verdicts})
@@ -81,8 +85,15 @@ def _discovery(document: Mapping[str, Any]) -> Discovery:
 
 def _machine(row: Mapping[str, Any]) -> Machine:
     name = row["machine"] or ""
+    # a dump has what was claimed; what the table adds or leaves open is the same for a recording
+    granted = {} if row["error"] else granted_by_table(row["family"] or "", row["arch"])
     claims: Claims = {
-        category.name: Claim(_values(row.get(category.name)), Source.DOMCAPS)
+        category.name: Claim(
+            _values(row.get(category.name)),
+            Source.DOMCAPS,
+            granted.get(category.name, frozenset()),
+            UNTOLD[category.name],
+        )
         for category in CATEGORIES
     }
     return Machine(

@@ -126,6 +126,8 @@ def test_a_dump_says_the_same_as_the_recording_behind_it(
         path = tmp_path / f"{capture.name}.json"
         path.write_text(capsys.readouterr().out)
         paths.append(path)
+    same = difference.compare(snapshot.load(paths[0], settings), snapshot.load(BOOKWORM, settings))
+    assert (same.changes, same.traits_lost, same.traits_gained) == ((), (), ())
     users = [record(1, "pc-q35-7.2", "qxl"), record(2, "pc-q35-7.2", "vga")]
     from_files = difference.compare(*(snapshot.load(path, settings) for path in paths), users)
     from_folders = difference.compare(
@@ -203,3 +205,15 @@ def test_what_cannot_be_compared_is_named(
     code, _, err = diff(str(tmp_path / "absent.json"), str(TRIXIE))
     assert code == 2
     assert "cannot read" in err
+
+
+def test_a_broken_recording_does_not_look_like_a_finding(
+    tmp_path: Path, diff: Callable[..., Any]
+) -> None:
+    """1 is "something is taken away": an upgrade check must not take a wrong path for that."""
+    code, out, err = diff(str(tmp_path), str(TRIXIE))
+    assert (code, out) == (2, "")
+    assert err == (
+        f"capd: recording: {tmp_path}/index.json: No such file or directory "
+        "(a recording is made with capd --dump --record DIR)\n"
+    )
