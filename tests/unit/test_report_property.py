@@ -146,6 +146,8 @@ class Life:
     # -- what happens around each request of capd's
 
     def before_request(self, method: str, path: str) -> Optional[Reply]:
+        if self.dead and path.startswith("/traits/"):
+            self.die()  # names are created by several threads, and all of them die
         assert not self.dead, "a dead process sends no requests"
         assert method != "DELETE"
         self.due = self.countdown == 0
