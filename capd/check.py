@@ -140,7 +140,8 @@ def libvirt(settings: Settings) -> Iterator[Finding | Discovery]:
     hypervisor = Hypervisor(settings.libvirt)
     try:
         hypervisor.open()
-        yield good("libvirt", f"{checkhost.libvirt_kind(sockets)}, {hypervisor.version()}")
+        kind = checkhost.libvirt_kind(sockets)
+        yield good("libvirt", f"{kind}, {hypervisor.version()}, at {hypervisor.uri}")
         witness = LiveWitness(hypervisor, settings.libvirt)
         discovery = discover(settings, witness)
     except LibvirtError as error:

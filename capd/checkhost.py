@@ -49,7 +49,7 @@ def libvirt_kind(sockets: Mapping[str, str]) -> str:
         return "monolithic libvirtd and modular virtqemud (or virtproxyd)"
     if modular:
         return "modular virtqemud"
-    return "monolithic libvirtd" if monolithic else "libvirt at its own address"
+    return "monolithic libvirtd" if monolithic else "libvirt elsewhere"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,14 @@ from __future__ import annotations
 from typing import ClassVar, Optional
 
 
+def visible(text: str) -> str:
+    """`text` for a terminal: no name of a guest or image may move the cursor or break a line."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
+    )
+
+
 class CapdError(Exception):
     """Base of all expected failures.
 
@@ -26,7 +34,7 @@ class CapdError(Exception):
 
     def line(self) -> str:
         """The failure and its cure on one line, for a terminal or the journal."""
-        text = " ".join(str(self).split())
+        text = visible(" ".join(str(self).split()))
         return f"{text} ({self.cure})" if self.cure else text
 
 

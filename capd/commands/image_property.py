@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capd.commands import register
-from capd.errors import CapdError
+from capd.errors import CapdError, visible
 
 if TYPE_CHECKING:
     from capd.commands.backend import Backend, Changed, Listing
@@ -212,7 +212,7 @@ def _print_listing(listing: Listing, as_json: bool) -> int:
         print(json.dumps(list(listing.documents), indent=1))
         _notes(listing.notes)
         return listing.exit_code
-    rows = [tuple(listing.header), *listing.rows]
+    rows = [[visible(cell) for cell in row] for row in (listing.header, *listing.rows)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(listing.header))]
     if listing.rows:
         for row in rows:

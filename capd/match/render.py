@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
+from capd.errors import visible
 from capd.match.candidates import Request
 from capd.match.explain import Explanation, Finding
 from capd.match.hosts import Answer, Count, Host, Reject
@@ -21,8 +22,9 @@ _LONGEST_VALUE = 40
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Columns aligned; the last one is left as it is."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]
 
 
 def asked(translation: Translation, answer: Optional[Answer] = None) -> list[str]:
@@ -49,8 +51,9 @@ def hosts(translation: Translation, answer: Answer) -> list[str]:
     silent = [reject for reject in answer.rejects if reject.silent]
     others = [reject for reject in answer.rejects if not reject.silent]
     least = "at least " if answer.limited else ""
+    number = "1 host" if answer.hosts == 1 else f"{answer.hosts} hosts"
     lines.append(
-        f"{answer.hosts} hosts: {least}{len(answer.fits)} fit, {len(others)} do not, "
+        f"{number}: {least}{len(answer.fits)} fit, {len(others)} do not, "
         f"{len(silent)} not reporting"
     )
     if answer.limited:
@@ -166,7 +169,7 @@ def json_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def complaint(outcome: Outcome) -> str:
     """One line about a property that is wrong, with the right values."""
     choices = f" (one of: {', '.join(outcome.choices)})" if outcome.choices else ""
-    return f"{outcome.name}={_short(outcome.value)}: {outcome.note}{choices}"
+    return visible(f"{outcome.name}={_short(outcome.value)}: {outcome.note}{choices}")
 
 
 def _zeros(translation: Translation, answer: Answer) -> list[str]:
