@@ -3,21 +3,19 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help demo test unit functional test-pythons lint bench clean install deb
+.PHONY: help demo test unit functional test-pythons lint bench test-wide pages clean install deb
 
 help:
 	@echo 'make demo        discover on a private libvirt, report to a private Placement, show it'
 	@echo 'make test        style, types, unit and functional tests, coverage'
 	@echo 'make unit        unit tests only (seconds)'
 	@echo 'make functional  functional tests only'
-	@echo 'make test-pythons  unit tests under the oldest and the newest Python of Debian'
+	@echo 'make test-pythons unit tests under the oldest and the newest Python of Debian'
 	@echo 'make test-wide   the long service tests: four Debian suites, 500 restarts, 24 h soak'
 	@echo 'make lint        ruff and mypy'
 	@echo 'make bench       measure against the goals and against Nova'
 	@echo 'make deb         a Debian package in dist/'
 	@echo 'make install     into DESTDIR, as a distribution lays it out'
-	@echo 'make install     install under DESTDIR, as a distribution would'
-	@echo 'make deb         build the Debian package into dist/'
 	@echo 'make pages       make the sample configuration and its reference anew'
 	@echo 'make clean       remove what these made here (not the shared cache)'
 
@@ -49,14 +47,6 @@ bench:
 	@PYTHON=$(PYTHON) tests/rig/setup test
 	@$(VENV)/python -m bench
 
-# as a distribution lays it out; PYTHON needs what capd imports
-install:
-	@DESTDIR=$(DESTDIR) PYTHON=$(PYTHON) packaging/install
-
-deb:
-	@PYTHON=$(PYTHON) tests/rig/setup lint
-	@PYTHON=$(abspath $(VENV))/python packaging/deb
-
 test-wide:
 	@PYTHON=$(PYTHON) tests/rig/setup test
 	@CAPD_WIDE=1 CAPD_SUITES='bullseye bookworm trixie sid' $(VENV)/python -m pytest -s \
@@ -68,8 +58,9 @@ pages:
 	@$(VENV)/python packaging/pages.py sample > systemd/capd.conf
 	@$(VENV)/python packaging/pages.py reference > docs/configuration.md
 
+# as a distribution lays it out; PYTHON needs what capd imports
 install:
-	@PYTHON=$(PYTHON) packaging/install
+	@DESTDIR=$(DESTDIR) PYTHON=$(PYTHON) packaging/install
 
 deb:
 	@PYTHON=$(PYTHON) tests/rig/setup lint
