@@ -55,15 +55,8 @@ _RECORDS = (
         virt_type TEXT NOT NULL,
         machine TEXT,
         since REAL NOT NULL,
-        gone REAL
-    ) WITHOUT ROWID""",
-    """CREATE TABLE record_property (
-        uuid TEXT NOT NULL,
-        name TEXT NOT NULL,
-        value TEXT NOT NULL,
-        source TEXT NOT NULL,
-        mixed TEXT,
-        PRIMARY KEY (uuid, name)
+        gone REAL,
+        properties TEXT NOT NULL
     ) WITHOUT ROWID""",
     """CREATE TABLE record_history (
         id INTEGER PRIMARY KEY,

@@ -64,6 +64,12 @@ class Store:
             return self.connection.execute(query, tuple(parameters)).fetchall()
 
     @contextmanager
+    def statement(self) -> Iterator[sqlite3.Connection]:
+        """For one statement, which is a transaction of its own. Raises StoreError."""
+        with self._lock, self._failures("write"):
+            yield self.connection
+
+    @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """A write transaction: all of it is on disk when the block ends, or nothing is.
 

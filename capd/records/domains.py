@@ -17,7 +17,7 @@ from capd.errors import InstanceNotFound
 from capd.hypervisor import Hypervisor
 
 #: domains per call
-BATCH = 20
+BATCH = 10
 
 _NONE = libvirt.VIR_ERR_NO_DOMAIN
 

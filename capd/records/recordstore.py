@@ -21,7 +21,12 @@ from capd.store import Store
 #: what becomes of a record (None in, if there is none yet), and the word for it in the history
 Change = Callable[[Optional[Record]], Optional[tuple[Record, str]]]
 
-_COLUMNS = "uuid, name, managed_by, image, arch, virt_type, machine, since, gone"
+_PLACES = ", ".join("?" * 10)
+
+#: pages in the write-ahead log before a bulk moves them into the database (4 kB each)
+_BULK_PAGES = 16384
+
+_COLUMNS = "uuid, name, managed_by, image, arch, virt_type, machine, since, gone, properties"
 
 
 @dataclass(frozen=True)
@@ -49,11 +54,8 @@ class RecordStore:
 
     def all(self) -> dict[str, Record]:
         """Every record by uuid, in the order of names."""
-        properties: dict[str, dict[str, Property]] = {}
-        for row in self.store.rows("SELECT uuid, name, value, source, mixed FROM record_property"):
-            properties.setdefault(row["uuid"], {})[row["name"]] = _property(row)
         rows = self.store.rows(f"SELECT {_COLUMNS} FROM record ORDER BY name, uuid")  # noqa: S608
-        return {row["uuid"]: _record(row, properties.get(row["uuid"], {})) for row in rows}
+        return {row["uuid"]: _record(row) for row in rows}
 
     def find(self, instance: str) -> Record:
         """The record of a uuid or a libvirt name, of present domains first.
@@ -77,6 +79,15 @@ class RecordStore:
     def get(self, uuid: str) -> Optional[Record]:
         """The record of one instance, None if there is none."""
         return _load(self.store.rows, uuid)
+
+    def add(self, record: Record) -> bool:
+        """Write a new record, one statement and so one transaction; False if there is one."""
+        with self.store.statement() as connection:
+            cursor = connection.execute(
+                f"INSERT OR IGNORE INTO record ({_COLUMNS}) VALUES ({_PLACES})",  # noqa: S608
+                _row(record),
+            )
+        return bool(cursor.rowcount)
 
     def update(self, uuid: str, change: Change, now: float) -> Record:
         """Apply `change` to the record of `uuid` in one transaction; returns what stands then.
@@ -119,7 +130,7 @@ class RecordStore:
         with self.store.transaction() as connection:
             uuids = [row["uuid"] for row in connection.execute(due, (before,)).fetchall()]
             for uuid in uuids:
-                for table in ("record", "record_property", "record_history", "record_definition"):
+                for table in ("record", "record_history", "record_definition"):
                     connection.execute(f"DELETE FROM {table} WHERE uuid = ?", (uuid,))  # noqa: S608
         return uuids
 
@@ -162,59 +173,28 @@ class RecordStore:
         they are read from libvirt again at the next start.
         """
         connection = self.store.connection
+        (usual,) = connection.execute("PRAGMA wal_autocheckpoint").fetchone()
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_BULK_PAGES}")
         try:
             yield
         finally:
             connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {int(usual)}")
             self.store.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 def _load(select: Callable[..., Iterable[Any]], uuid: str) -> Optional[Record]:
-    for row in select(f"SELECT {_COLUMNS} FROM record WHERE uuid = ?", (uuid,)):  # noqa: S608
-        found = select(
-            "SELECT name, value, source, mixed FROM record_property WHERE uuid = ?", (uuid,)
-        )
-        return _record(row, {row["name"]: _property(row) for row in found})
-    return None
+    rows = select(f"SELECT {_COLUMNS} FROM record WHERE uuid = ?", (uuid,))  # noqa: S608
+    return next((_record(row) for row in rows), None)
 
 
 def _write(
     connection: sqlite3.Connection, before: Optional[Record], after: Record, now: float, event: str
 ) -> None:
     connection.execute(
-        f"INSERT OR REPLACE INTO record ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-        (
-            after.uuid,
-            after.name,
-            after.managed_by,
-            after.image,
-            after.arch,
-            after.virt_type,
-            after.machine,
-            after.since,
-            after.gone,
-        ),
-    )
-    old = before.properties if before is not None else {}
-    for name in old.keys() - after.properties.keys():
-        connection.execute(
-            "DELETE FROM record_property WHERE uuid = ? AND name = ?", (after.uuid, name)
-        )
-    connection.executemany(
-        "INSERT OR REPLACE INTO record_property (uuid, name, value, source, mixed) "
-        "VALUES (?, ?, ?, ?, ?)",
-        [
-            (
-                after.uuid,
-                name,
-                found.value,
-                found.source.value,
-                json.dumps(found.mixed) if found.mixed else None,
-            )
-            for name, found in after.properties.items()
-            if old.get(name) != found
-        ],
+        f"INSERT OR REPLACE INTO record ({_COLUMNS}) VALUES ({_PLACES})",  # noqa: S608
+        _row(after),
     )
     for line in _changes(before, after, now, event):
         _note(connection, after.uuid, line)
@@ -266,21 +246,31 @@ def _note(connection: sqlite3.Connection, uuid: str, line: Event) -> None:
     )
 
 
-def _record(row: Any, properties: dict[str, Property]) -> Record:
-    return Record(
-        row["uuid"],
-        row["name"],
-        row["managed_by"],
-        row["image"],
-        row["arch"],
-        row["virt_type"],
-        row["machine"],
-        properties,
-        row["since"],
-        row["gone"],
+def _row(record: Record) -> Sequence[Any]:
+    """A record as its row: properties as `{"hw_disk_bus": [value, source, others...]}`."""
+    properties = {
+        name: (found.value, found.source.value, *found.mixed)
+        for name, found in record.properties.items()
+    }
+    return (
+        record.uuid,
+        record.name,
+        record.managed_by,
+        record.image,
+        record.arch,
+        record.virt_type,
+        record.machine,
+        record.since,
+        record.gone,
+        json.dumps(properties),
     )
 
 
-def _property(row: Any) -> Property:
-    mixed = tuple(json.loads(row["mixed"])) if row["mixed"] else ()
-    return Property(row["value"], Source(row["source"]), mixed)
+def _record(row: Any) -> Record:
+    *plain, since, gone, properties = row
+    found = {
+        name: Property(value, Source(source), tuple(mixed))
+        for name, (value, source, *mixed) in json.loads(properties).items()
+    }
+    uuid, name, managed_by, image, arch, virt_type, machine = plain
+    return Record(uuid, name, managed_by, image, arch, virt_type, machine, found, since, gone)

@@ -184,24 +184,28 @@ class Tracker:
         except DocumentError as error:
             self._complain(found.uuid, str(error))
             return False
-        begun = False
-        now = self._clock()
-
-        def look(record: Optional[Record]) -> tuple[Record, str]:
-            nonlocal begun
-            begun = record is None
-            if record is None:
-                return records.begin(domain, self._ability, now), "recorded"
-            if not domain.rescued and records.rebuilt(record, domain):
-                return records.begin(domain, self._ability, now), "rebuilt"
-            return records.observe(record, domain, self._ability), "defined"
-
-        record = self.store.update(found.uuid, look, now)
+        record, begun = self._recorded(domain)
         self._seen[found.uuid] = hash(xml)
         self._present.add(found.uuid)
         self._unreadable.pop(found.uuid, None)
         self._stand(record, domain)
         return begun
+
+    def _recorded(self, domain: Domain) -> tuple[Record, bool]:
+        """The record of a domain that was just read, and whether it was begun now."""
+        now = self._clock()
+        new = records.begin(domain, self._ability, now)
+        if domain.uuid not in self._present and self.store.add(new):
+            return new, True
+
+        def look(record: Optional[Record]) -> tuple[Record, str]:
+            if record is None:
+                return new, "recorded"
+            if not domain.rescued and records.rebuilt(record, domain):
+                return new, "rebuilt"
+            return records.observe(record, domain, self._ability), "defined"
+
+        return self.store.update(domain.uuid, look, now), False
 
     def _stand(self, record: Record, domain: Domain) -> None:
         """Log what began or ended to be wrong with an instance."""
