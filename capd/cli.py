@@ -7,6 +7,7 @@ are made.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import logging
 import os
@@ -41,6 +42,9 @@ _OPTIONS_OF_MODES = {
     "--from": ("source", ("dump", "once")),
     "--dry-run": ("dry_run", ("withdraw",)),
 }
+
+#: what standard output says where its file cannot grow
+_UNWRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 EXIT_CODES = """\
 exit codes:
@@ -166,9 +170,8 @@ def _refuse_strays(parser: argparse.ArgumentParser, args: argparse.Namespace) ->
             parser.error(f"argument {option}: goes with {wanted} only")
 
 
-def main(argv: Optional[Sequence[str]] = None) -> int:
-    """Run `capd` with `argv`; returns the exit code. Never a traceback for an expected failure."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
+def _run(arguments: list[str]) -> int:
+    """Parse and do it; the exit code."""
     first = next((word for word in arguments if word in COMMANDS), "")
     wants_help = not first and not {"-h", "--help"}.isdisjoint(arguments)
     parser = build_parser(only=None if wants_help else first)
@@ -179,16 +182,36 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         format="%(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
+    code = command(_mode(args)).run(args)
+    sys.stdout.flush()
+    return code
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """Run `capd` with `argv`; returns the exit code. Never a traceback for an expected failure."""
     try:
-        return command(_mode(args)).run(args)
+        return _run(sys.argv[1:] if argv is None else list(argv))
     except CapdError as error:
         print(f"capd: {error.line()}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 1
+    except OSError as error:
+        if error.errno not in _UNWRITTEN or error.filename is not None:
+            raise
+        _drop_output()
+        print(
+            f"capd: cannot write the output: {error.strerror} (free some space)", file=sys.stderr
+        )
+        return 1
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter's end does not stumble."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 if __name__ == "__main__":

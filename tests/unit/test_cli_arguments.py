@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from capd.cli import main
 from capd.errors import InputError
 from capd.match.render import table
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -56,3 +60,41 @@ def test_a_listing_stays_one_line_for_each_instance(
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 2
     assert printed[1].startswith("e\\x9b31m\\nx ünï  ")
+
+
+def _capd(arguments: str, stdout: str) -> subprocess.CompletedProcess[str]:
+    with Path(stdout).open("w") as stream:
+        return subprocess.run(
+            [sys.executable, "-m", "capd", *arguments.split()],
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        # one is written while it is made, the other when all is done
+        "--dump --json --from fixtures/captures/bookworm",
+        "match --property hw_disk_bus=sata --as-traits",
+    ],
+)
+def test_a_full_disk_behind_the_output_is_one_line(arguments: str) -> None:
+    done = _capd(arguments, "/dev/full")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "capd: cannot write the output: No space left on device (free some space)"
+    )
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_ctrl_c_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("capd.cli.build_parser", interrupted)
+    assert main(["--dump"]) == 130
