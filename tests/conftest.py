@@ -2,7 +2,7 @@
 
 | fixture | what | scope |
 | --- | --- | --- |
-| `libvirtd` | every installed emulator, KVM usable, emulators probed already | session |
+| `libvirtd` | every installed emulator, probed already; KVM as the machine has it | session |
 | `libvirtd_x86` | x86_64's emulator only | session |
 | `make_libvirtd` | `make_libvirtd(emulators=[...], fakes={...}, kvm=...)`: a test's own | test |
 | `placement` | on SQLite, `X-Auth-Token: admin`; make providers with names of your own | session |

@@ -87,7 +87,8 @@ class Libvirtd:
     `emulators`: architectures whose qemu-system-* it finds (default: all that are installed, at
     /usr/bin; otherwise links under `root/bin`). `fakes`: architecture to script text, put there
     as that emulator (mode 0755; a text of "" makes an empty file with mode 0644). `kvm`: what
-    /dev/kvm is inside: usable, unusable (root's alone while QEMU runs as nobody) or absent.
+    /dev/kvm is inside: usable, unusable (root's alone while QEMU runs as nobody), absent, or auto
+    (usable where the machine has it).
     `warm`: begin with the emulator cache that earlier runs left. `user`: whom QEMU runs as.
     """
 
@@ -96,13 +97,15 @@ class Libvirtd:
         *,
         emulators: Optional[Sequence[str]] = None,
         fakes: Optional[Mapping[str, str]] = None,
-        kvm: str = "usable",
+        kvm: str = "auto",
         warm: bool = True,
         user: Optional[str] = None,
         config: str = "",
     ) -> None:
         self.emulators = emulators
         self.fakes = dict(fakes or {})
+        if kvm == "auto":
+            kvm = "usable" if Path("/dev/kvm").exists() else "absent"
         self.kvm = kvm
         self.warm = warm
         self.user = user or ("nobody" if kvm == "unusable" else "root")
