@@ -64,7 +64,8 @@ def facts(option: Option) -> list[str]:
     kind = option.kind.value + (f", in {option.unit}" if option.unit else "")
     lines = [kind]
     if option.choices:
-        lines.append("one of: " + ", ".join(option.choices))
+        unset = "" if value(option) else "; unset by default"
+        lines.append("one of: " + ", ".join(option.choices) + unset)
     if option.minimum is not None:
         lines.append(f"at least {option.minimum:g}")
     if option.maximum is not None:
@@ -100,7 +101,8 @@ def sample() -> str:
             lines += ["", *AUTHENTICATION.rstrip().splitlines()]
         for option in options:
             lines += ["", *_comment(option.help), *_comment(f"({'; '.join(facts(option))})")]
-            lines.append(f"#{option.name} = {value(option)}".rstrip())
+            shown = value(option) or (option.choices[0] if option.choices else "")
+            lines.append(f"#{option.name} = {shown}".rstrip())
     return "\n".join(lines) + "\n"
 
 

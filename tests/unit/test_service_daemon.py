@@ -28,6 +28,7 @@ from capd.plan import Plan
 from capd.quiet import Quiet
 from capd.stages import CycleResult, Stage, StageResult
 from capd.verdicts import Assessment, Verdict
+from tests.rig.base import remove, temporary
 
 
 @pytest.fixture
@@ -311,16 +312,18 @@ def test_a_pass_with_anything_open_is_not_quiet(settings: Settings) -> None:
 
 
 def test_b45_sockets_of_libvirt_live_and_dead(tmp_path: Path) -> None:
-    live, dead = tmp_path / "libvirt-sock", tmp_path / "virtqemud-sock"
+    place = temporary("sockets")  # a socket's path must be short
+    live, dead = place / "libvirt-sock", place / "virtqemud-sock"
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
         one.bind(str(live))
         one.listen()
         two.bind(str(dead))
         found = checkhost.libvirt_sockets((str(live), str(dead), str(tmp_path / "none")))
+    remove(place)
     assert found == {str(live): "live", str(dead): "dead"}
     assert checkhost.libvirt_kind(found) == "monolithic libvirtd"
     assert checkhost.libvirt_kind({"/x/virtqemud-sock": "live"}) == "modular virtqemud"
-    assert checkhost.libvirt_kind({}) == "libvirt at its own address"
+    assert checkhost.libvirt_kind({}) == "libvirt elsewhere"
 
 
 def test_kvm_as_qemu_sees_it(tmp_path: Path) -> None:

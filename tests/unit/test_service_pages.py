@@ -54,6 +54,8 @@ def test_sample_sets_nothing_and_its_defaults_are_the_defaults(tmp_path: Path) -
     spelled = config.load([path])
     for settings in (shipped, spelled):
         for option in OPTIONS:
+            if option.choices and option.default is None and settings is spelled:
+                continue  # shows one of its values instead of none
             group = settings.conf if option.group == "DEFAULT" else settings.conf[option.group]
             usual = plain.conf if option.group == "DEFAULT" else plain.conf[option.group]
             value, default = getattr(group, option.name), getattr(usual, option.name)
