@@ -118,8 +118,6 @@ class Health:
             )
         elif before.host != host:
             LOG.info("the host changed: libvirt %s, %s", host.libvirt, host.virt_type)
-        known = set(before.problems) if before else set()
-        _limited((problem, {}) for problem in discovery.problems if problem not in known)
         _limited(_machine_changes(before, discovery))
 
     def _reported(self, report: Report) -> None:
@@ -137,6 +135,9 @@ class Health:
 
     def _judged(self, assessment: Assessment) -> None:
         before, self._assessment = self._assessment, assessment
+        # those of the discovery are among them
+        known = set(before.problems) if before else set()
+        _limited((problem, {}) for problem in assessment.problems if problem not in known)
         supported = sum(v.support is Support.YES for v in assessment.verdicts.values())
         self._summary = f"{supported} traits supported"
         if before is None:

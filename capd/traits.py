@@ -36,7 +36,7 @@ def assess(discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
         known = verdicts.get(verdict.name)
         if known is None or _RANK[verdict.support] > _RANK[known.support]:
             verdicts[verdict.name] = verdict
-    problems = list(discovery.problems)
+    problems = [*discovery.problems, *_missing_defaults(discovery, libvirt)]
     for override in traits.overrides:
         if not (override.trait in names.standard_names() or override.trait.startswith(CUSTOM)):
             problems.append(
@@ -52,6 +52,19 @@ def assess(discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
         )
     vocabulary = tuple(sorted(name for name in verdicts if name.startswith(CUSTOM)))
     return Assessment(verdicts, vocabulary, discovery.complete, tuple(problems))
+
+
+def _missing_defaults(discovery: Discovery, libvirt: LibvirtSettings) -> Iterator[str]:
+    """A slip in hw_machine_type takes all traits of the default family away."""
+    if not discovery.complete:
+        return
+    for arch, name in sorted(libvirt.machine_types.items()):
+        there = {row.name for row in discovery.machines if row.arch == arch}
+        if there and name not in there:
+            yield (
+                f"[libvirt] hw_machine_type = {arch}={name}, but this host has no such machine "
+                "type: images that name none cannot start here"
+            )
 
 
 _RANK = {Support.NO: 0, Support.UNKNOWN: 1, Support.YES: 2}

@@ -281,6 +281,19 @@ def test_b29_a_different_answer_in_the_next_pass_counts_at_once() -> None:
     assert support(after, "COMPUTE_GRAPHICS_MODEL_QXL") is Support.NO
 
 
+def test_a_default_machine_type_that_is_not_there_is_a_problem() -> None:
+    settings = config.load()
+    machines = {"x86_64": "q53", "aarch64": "virt"}
+    chosen = replace(settings, libvirt=replace(settings.libvirt, machine_types=machines))
+    _, found = run(Script(documents={**Q35S}), chosen)
+    assert found.problems == (
+        "[libvirt] hw_machine_type = x86_64=q53, but this host has no such machine type: images "
+        "that name none cannot start here",
+    )
+    chosen = replace(chosen, libvirt=replace(chosen.libvirt, machine_types={"x86_64": "q35"}))
+    assert run(Script(documents={**Q35S}), chosen)[1].problems == ()
+
+
 def test_b32_overrides_are_applied_and_shown() -> None:
     settings = config.load()
     chosen = replace(
