@@ -86,10 +86,21 @@ def tail(log: Optional[Path], lines: int = 25) -> str:
 
 
 def listen(port: int = 0) -> socket.socket:
-    """A listening socket on the loopback address; port 0 picks a free one."""
+    """A listening socket on the loopback address; port 0 picks a free one.
+
+    One that was in use a moment ago is waited for: its last holder may not be quite gone.
+    """
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    sock.bind(("127.0.0.1", port))
+    end = time.monotonic() + 10
+    while True:
+        try:
+            sock.bind(("127.0.0.1", port))
+            break
+        except OSError:
+            if port == 0 or time.monotonic() > end:
+                raise
+            time.sleep(0.05)
     sock.listen(512)
     return sock
 

@@ -45,14 +45,19 @@ foreign = st.one_of(
     st.tuples(st.just("remove"), removes),
     st.tuples(st.just("bump"), st.just(None)),
 )
+single = st.tuples(st.sampled_from((*STANDARD, B, C)), st.sampled_from(["yes", "no"]))
+moments = st.sampled_from([0, 1, 1, 2, 3, 4, "write", "write", "write", "write"])
 faults = st.sampled_from(["die", "die after", "503", "lost", "409", "500", "502 after"])
 steps = st.one_of(
     st.tuples(st.just("pass"), st.just(0), st.none()),
     st.tuples(st.just("pass"), st.just(0), st.none()),
     st.tuples(st.just("facts"), facts),
+    st.tuples(st.just("fact"), single),
+    st.tuples(st.just("fact"), single),
     st.tuples(st.just("foreign"), foreign),
-    st.tuples(st.just("pass"), st.integers(0, 6), faults),
-    st.tuples(st.just("pass"), st.integers(0, 6), foreign),
+    st.tuples(st.just("pass"), moments, faults),
+    st.tuples(st.just("pass"), moments, faults),
+    st.tuples(st.just("pass"), moments, foreign),
     st.tuples(st.just("restart"), st.just(None)),
     st.tuples(st.just("forget"), st.just(None)),
     st.tuples(st.just("anew"), adds),
@@ -79,7 +84,9 @@ class Life:
         self.unsure: Optional[frozenset[str]] = None
         self.tampered: set[str] = set()
         self.seen: frozenset[str] = frozenset()
-        self.countdown: Optional[int] = None
+        self.countdown: Any = None
+        self.anew_unseen = False
+        self.generation_seen = -1
         self.fault: Any = None
         self.dead = False
         self.arm()
@@ -126,7 +133,7 @@ class Life:
         self.owner = dict.fromkeys(names, "foreign")
         self.hidden.clear()
         self.writes.clear()
-        self.undone |= set(STANDARD)
+        self.anew_unseen = True
         self.unsure = None
 
     def forget(self) -> None:
@@ -150,8 +157,11 @@ class Life:
             self.die()  # names are created by several threads, and all of them die
         assert not self.dead, "a dead process sends no requests"
         assert method != "DELETE"
-        self.due = self.countdown == 0
-        if self.countdown is not None:
+        write = method == "PUT" and path.startswith("/resource")
+        self.due = self.countdown == 0 or (self.countdown == "write" and write)
+        if self.due:
+            self.countdown = None
+        elif isinstance(self.countdown, int):
             self.countdown -= 1
         self.shown = set(self.traits)
         if not self.due:
@@ -160,7 +170,6 @@ class Life:
             self.foreign(*self.fault)
             self.shown = set(self.traits)
             return None
-        write = method == "PUT" and path.startswith("/resource")
         if self.fault == "die":
             self.die()
         if self.fault == "503":
@@ -195,6 +204,11 @@ class Life:
         """capd gets an answer that shows the provider: from here on it knows."""
         self.hidden &= set(self.traits)
         self.unsure = None
+        generation = self.host.fake.providers[self.host.uuid].generation
+        if self.anew_unseen and generation >= self.generation_seen:
+            self.undone |= set(STANDARD)  # nothing tells it from the provider of before
+        self.anew_unseen = False
+        self.generation_seen = generation
 
     def judge(self, before: set[str], after: set[str]) -> None:
         """capd has written: was it allowed to?"""
@@ -221,6 +235,8 @@ class Life:
     def step(self, kind: str, *more: Any) -> None:
         if kind == "facts":
             self.now = more[0]
+        elif kind == "fact":
+            self.now = {**self.now, more[0][0]: more[0][1]}
         elif kind == "foreign":
             self.foreign(*more[0])
         elif kind == "restart":
