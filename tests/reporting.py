@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
 
@@ -50,6 +53,13 @@ def configure(directory: Path, text: str = "", placement: str = "") -> Settings:
     return load([path])
 
 
+@functools.cache
+def _settings(text: str) -> Settings:
+    """Settings for fake hosts; parsed once, since the property test makes thousands of them."""
+    with tempfile.TemporaryDirectory() as scratch:
+        return configure(Path(scratch), text)
+
+
 class FakeHost:
     """One host whose provider lives on a fake Placement."""
 
@@ -64,7 +74,7 @@ class FakeHost:
         """A new process with the same state."""
         if self.store is not None:
             self.store.close()
-        self.settings = configure(self.directory, text)
+        self.settings = replace(_settings(text), state_dir=self.directory / "state")
         self.store = Store(self.settings.state_dir / "capd.db")
         self.client = FakeClient(self.settings, self.fake)
         self.reporter = Reporter(self.settings, self.store, "host1", client=self.client)
