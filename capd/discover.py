@@ -26,6 +26,9 @@ from capd.facts import Claims, Cost, Discovery, Emulator, Host, Machine, Trial
 from capd.machines import assemble, claimed, representatives
 from capd.table import FAMILIES
 
+#: how a problem begins that left claims of machine types untried
+UNTRIED = "no trials of"
+
 #: seconds after which what is known of native machine types is worth passing on by itself
 EARLY_AFTER = 2.0
 
@@ -258,7 +261,7 @@ class _Pass:
         try:
             tried = hopeless + self.witness.try_claims(machine, open_claims)
         except CapdError as error:
-            self.problems.append(f"no trials of {machine.name}: {error}")
+            self.problems.append(f"{UNTRIED} {machine.name}: {error}")
             return None
         self.memo.trials[key] = tried
         return tried

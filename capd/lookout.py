@@ -13,7 +13,7 @@ from typing import Optional
 
 from capd import traits
 from capd.config import Settings
-from capd.discover import Memo, Witness, discover, give_back
+from capd.discover import UNTRIED, Memo, Witness, discover, give_back
 from capd.emulator import Answer
 from capd.errors import LibvirtError
 from capd.events import Post
@@ -95,7 +95,7 @@ class Lookout:
         witness = LiveWitness(hypervisor, libvirt, self._answers)
         sight = self._ask(witness, progress, early, reason or "the first pass")
         if not self._once:
-            self._still_there(hypervisor)
+            self._worth_it(hypervisor, sight)
             self._sight = Sight(sight.discovery, sight.assessment, None)
             changed = before is None or before.discovery is not sight.discovery
             self.freshness.learnt(hypervisor, sight.discovery, changed)
@@ -121,12 +121,17 @@ class Lookout:
             sight = self._judge(found, reason)
         return sight
 
-    def _still_there(self, hypervisor: Hypervisor) -> None:
-        """Raises LibvirtError if libvirt went away meanwhile.
+    def _worth_it(self, hypervisor: Hypervisor, sight: Sight) -> None:
+        """Raises LibvirtError if libvirt or KVM went away meanwhile.
 
-        What it had not answered by then says nothing, and claims that it had not tried yet would
-        count as good: such a look is worth less than what was known before.
+        What had not been answered by then says nothing, and claims that had not been tried yet
+        would count as good: such a look is worth less than what was known before.
         """
+        cut = next((text for text in sight.discovery.problems if text.startswith(UNTRIED)), None)
+        before = self._sight
+        if cut is not None and before is not None and before.discovery.trials:
+            self._memo.clear()
+            raise LibvirtError(f"{cut}; what was known stands", culprit=hypervisor.uri)
         if not hypervisor.alive():
             raise LibvirtError(
                 f"{hypervisor.uri}: libvirt went away while it was asked; what was known stands",

@@ -14,13 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Optional
 
-from capd.errors import LibvirtRefusal
+from capd.errors import LibvirtError, LibvirtRefusal
 from capd.facts import Machine, Trial
 from capd.hypervisor import Hypervisor
 from capd.trialguest import BASELINE, PCI_WITNESS, VIRTIO_WITNESS, guest_xml, guests_for
 
 #: network devices on neither PCI nor a virtio bus: nothing stands in for theirs
 _NO_WITNESS = frozenset({"ne2k_isa", "eTSEC", "usb-net", "lan9118", "sriov", "netfront"})
+
+#: a refusal that says nothing of the guest
+_OF_THE_HOST = "does not support virt type"
 
 #: an emulator that lists none of these cannot attach a floppy, whatever libvirt says
 _FLOPPY_DEVICES = frozenset({"floppy", "isa-fdc"})
@@ -53,7 +56,8 @@ def run(
 
     The result has a trial for each value
     that could be judged; it is empty where libvirt refuses even a guest without devices. Raises
-    LibvirtError if libvirt stops answering.
+    LibvirtError if libvirt stops answering, or no longer offers the virt type: then it speaks of
+    the host (KVM went away meanwhile) and not of what was tried.
     """
     wanted = sorted(claims)
     attempts: list[tuple[tuple[str, str], str]] = []
@@ -64,6 +68,10 @@ def run(
         if outcome.error is None:
             verdicts[key] = None
         elif isinstance(outcome.error, LibvirtRefusal):
+            if _OF_THE_HOST in outcome.error.reason:
+                raise LibvirtError(
+                    f"{machine.name}: {outcome.error.reason}", culprit=machine.emulator
+                )
             verdicts.setdefault(key, outcome.error.reason)
     if verdicts.get(BASELINE, "not asked") is not None:
         return ()

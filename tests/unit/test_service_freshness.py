@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from capd import freshness, stamps
+from capd import config, freshness, lookout, stamps
+from capd import trial as trials
 from capd.calls import Outcome
 from capd.capabilities import Combination
-from capd.errors import LibvirtError
-from capd.facts import Cost, Discovery, Emulator, Host, Machine
+from capd.errors import LibvirtError, LibvirtRefusal
+from capd.facts import Cost, Discovery, Emulator, Host, Machine, Trial
 from capd.freshness import Freshness, differs
+from capd.progress import Progress
 
 
 def machine(name: str, arch: str = "x86_64", error: str | None = None) -> Machine:
@@ -151,3 +154,71 @@ def test_what_failed_is_asked_again_less_and_less_often(known: Freshness, libvir
 def test_cost_is_no_difference() -> None:
     assert not differs(DISCOVERY, replace(DISCOVERY, cost=Cost(700, 0.4)))
     assert differs(DISCOVERY, replace(DISCOVERY, machines=MACHINES[:3]))
+
+
+# -- a look that was cut short
+
+
+class Answering:
+    """A hypervisor that is there, or no longer."""
+
+    uri = "qemu:///system"
+    calls = 0
+    give_up = 0.0
+
+    def __init__(self, alive: bool = True) -> None:
+        self._alive = alive
+        self.on_wait: Any = None
+
+    def alive(self) -> bool:
+        return self._alive
+
+    def capabilities(self) -> str:
+        return "<capabilities/>"
+
+    def domain_capabilities(self, rows: Iterable[Combination]) -> Iterator[Any]:
+        return iter(())
+
+
+@pytest.mark.parametrize(
+    ("alive", "problem", "words"),
+    [
+        (False, "", "libvirt went away while it was asked; what was known stands"),
+        (True, "no trials of pc: does not support virt type 'kvm'", "what was known stands"),
+    ],
+)
+def test_a_look_cut_short_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, alive: bool, problem: str, words: str
+) -> None:
+    """libvirtd killed, or KVM gone, while the machine types were being tried."""
+    path = tmp_path / "capd.conf"
+    path.write_text("")
+    trial = Trial("x86_64", "kvm", "pc", "disk_bus", "sata", "refused")
+    found = [replace(DISCOVERY, trials=(trial,)), replace(DISCOVERY, problems=(problem,))]
+    monkeypatch.setattr(lookout, "discover", lambda *args: found.pop(0))
+    made = lookout.Lookout(config.load([path]), None, None, once=False)
+    hypervisor: Any = Answering()
+    first = made.look(hypervisor, Progress(), lambda sight: None)
+    made.freshness.expire("again")
+    hypervisor = Answering(alive)
+    with pytest.raises(LibvirtError, match=words):
+        made.look(hypervisor, Progress(), lambda sight: None)
+    found.append(replace(DISCOVERY, trials=(trial,)))
+    again = made.look(Answering(), Progress(), lambda sight: None)  # type: ignore[arg-type]
+    assert again.discovery is first.discovery
+    assert again.assessment is first.assessment
+
+
+def test_a_refusal_that_speaks_of_the_host_is_no_trial() -> None:
+    class Refusing:
+        def to_native(self, guests: Iterable[tuple[Any, str]]) -> Iterator[Any]:
+            text = "unsupported configuration: Emulator '/q' does not support virt type 'kvm'"
+            for number, (key, _) in enumerate(guests):
+                yield key, Outcome(*(("argv", None) if number == 0 else (None, _refusal(text))))
+
+    def _refusal(text: str) -> LibvirtRefusal:
+        return LibvirtRefusal(text, reason=text)
+
+    hypervisor: Any = Refusing()
+    with pytest.raises(LibvirtError, match="does not support virt type"):
+        trials.run(hypervisor, MACHINES[1], [("disk_bus", "sata")])
