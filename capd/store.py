@@ -180,6 +180,8 @@ class Store:
             cure = "make the file and its directory writable for capd"
         elif "unable to open" in text or "I/O" in text:
             cure = "check the file, its directory and the disk"
+        elif "no such" in text:
+            cure = "it is not laid out as any release does it: move it aside and restart capd"
         return StoreError(
             f"cannot {action} {self.path}: {text}", culprit=str(self.path), cure=cure
         )

@@ -128,6 +128,18 @@ def test_damaged_pages_are_found_at_opening(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_another_layout_of_the_same_version_has_a_cure(tmp_path: Path) -> None:
+    path = tmp_path / "capd.db"
+    with Store(path) as store, store.transaction() as connection:
+        connection.execute("ALTER TABLE support RENAME COLUMN name TO title")
+    with Store(path) as store, pytest.raises(StoreError) as caught:
+        names(store)
+    assert caught.value.line() == (
+        f"cannot read {path}: no such column: name (it is not laid out as any release does it: "
+        "move it aside and restart capd)"
+    )
+
+
 def test_locked_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capd.store, "_BUSY_SECONDS", 0.1)
     path = tmp_path / "capd.db"
