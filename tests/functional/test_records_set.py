@@ -154,7 +154,6 @@ def test_the_disk_bus_goes_round_and_comes_back(
             assert out == "changed: the earlier definition is in force again\n"
             assert run("show", "changed", "hw_disk_bus")[1] == "virtio\n"
         assert domain.XMLDesc(WHOLE) == before
-        assert root_bus(started(domain)) == "virtio"
     # one after the other, and back the whole way
     steps = [bus for bus in BUSES if bus in POSSIBLE[arch, machine] and bus != "virtio"]
     definitions = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any, Optional
 
@@ -301,3 +303,26 @@ def test_hostile_documents_are_refused_by_name(text: str) -> None:
 )
 def test_missing_parts_are_no_error(body: str) -> None:
     assert values(reading.read(f"<domain>{body}</domain>", "bare")) == {}
+
+
+def test_mangled_documents_are_read_or_refused() -> None:
+    random_ = random.Random(3)
+    texts = [(GUESTS / f"{name}.xml").read_text() for name in NAMES]
+    outcomes: Counter[str] = Counter()
+    for _ in range(1500):
+        text = random_.choice(texts)
+        begin = random_.randrange(len(text))
+        end = min(len(text), begin + random_.randrange(1, 200))
+        if random_.random() < 0.5:
+            mangled = text[:begin] + text[end:]
+        else:
+            # a whole line doubled keeps most documents well-formed
+            line = random_.choice(text.splitlines())
+            mangled = text.replace(line, line + line, 1)
+        try:
+            reading.read(mangled, "mangled")
+            outcomes["read"] += 1
+        except DocumentError:
+            outcomes["refused"] += 1
+    assert outcomes["read"] > 200
+    assert outcomes["refused"] > 200
