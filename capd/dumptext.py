@@ -114,7 +114,8 @@ def _members(kin: str, rows: list[Machine]) -> str:
     note = f", {len(old)} deprecated" if old else ""
     errors = sum(1 for row in rows if row.error)
     failed = f", {errors} unknown" if errors else ""
-    return f"{kin}: {len(versions)} machine types{current}{note}{failed}"
+    types = "machine type" if len(versions) == 1 else "machine types"
+    return f"{kin}: {len(versions)} {types}{current}{note}{failed}"
 
 
 def _category(

@@ -49,4 +49,6 @@ def _tell(result: CycleResult) -> int:
     for change in report.changes if report else ():
         if report and change != report.error:
             print(change)
+    if report and report.ok and not (report.added or report.removed):
+        print("nothing to change")
     return 0 if report and report.ok and not problems else 1

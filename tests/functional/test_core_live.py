@@ -208,6 +208,7 @@ def test_once_brings_the_traits_into_placement_and_dump_writes_nothing(
     generation = placement.client.generation(uuid)
     done = capd("--config-file", conf, "--once")
     assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "nothing to change"
     assert placement.client.generation(uuid) == generation
 
     shown = json.loads(capd("--config-file", conf, "--dump", "--json").stdout)

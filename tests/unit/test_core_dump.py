@@ -82,7 +82,7 @@ def test_text_without_and_with_colour() -> None:
     assert "\x1b" not in plain
     for line in (
         "bookworm-x86_64.example.org: x86_64, kvm",
-        "  pc: 1 machine types, now pc-i440fx-7.2",
+        "  pc: 1 machine type, now pc-i440fx-7.2",
         "  provider node-1 (6c1a), by the host's name, generation 7",
         "    + CUSTOM_CAPD_Q35_STORAGE_BUS_SATA",
         "    - CUSTOM_CAPD_GONE",
