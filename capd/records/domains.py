@@ -104,7 +104,9 @@ def _describe(domains: Sequence[libvirt.virDomain]) -> list[Description]:
     for domain in domains:
         uuid = domain.UUIDString()
         try:
-            found.append(Description(uuid, domain.XMLDesc(0)))
+            # a stopped domain's persistent definition is all there is, and costs libvirt less
+            flags = 0 if domain.ID() >= 0 else libvirt.VIR_DOMAIN_XML_INACTIVE
+            found.append(Description(uuid, domain.XMLDesc(flags)))
         except libvirt.libvirtError as error:
             if error.get_error_code() != _NONE:
                 failure = error

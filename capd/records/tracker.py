@@ -194,15 +194,16 @@ class Tracker:
     def _recorded(self, domain: Domain) -> tuple[Record, bool]:
         """The record of a domain that was just read, and whether it was begun now."""
         now = self._clock()
-        new = records.begin(domain, self._ability, now)
-        if domain.uuid not in self._present and self.store.add(new):
-            return new, True
+        if domain.uuid not in self._present:
+            new = records.begin(domain, self._ability, now)
+            if self.store.add(new):
+                return new, True
 
         def look(record: Optional[Record]) -> tuple[Record, str]:
             if record is None:
-                return new, "recorded"
+                return records.begin(domain, self._ability, now), "recorded"
             if not domain.rescued and records.rebuilt(record, domain):
-                return new, "rebuilt"
+                return records.begin(domain, self._ability, now), "rebuilt"
             return records.observe(record, domain, self._ability), "defined"
 
         return self.store.update(domain.uuid, look, now), False

@@ -9,6 +9,7 @@ from typing import Callable
 import pytest
 
 from capd import cli
+from capd.novadb import exported
 from capd.records.records import Property, Record, Source
 from capd.records.recordstore import RecordStore
 from capd.store import Store
@@ -147,6 +148,25 @@ def test_json_is_what_the_contract_says(run: Run) -> None:
     assert [line["gone"] for line in lines] == [None, None, None, 9.0]
     assert {line["schema"] for line in lines} == {1}
     assert len(run("export", "instance-2")[1].splitlines()) == 1
+
+
+@pytest.mark.usefixtures("store")
+def test_the_controller_reads_what_export_writes(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    path.write_text(run("export")[1])
+    found = list(exported.read([path]))
+    assert len(found) == 4
+    first = found[0]
+    assert isinstance(first, exported.Exported)
+    assert (first.uuid, first.name) == (record(1, "qxl").uuid, "instance-1")
+    assert (first.managed_by, first.image, first.machine) == ("nova", "image", "pc-q35-7.2")
+    assert first.host
+    assert first.properties == {
+        "hw_cdrom_bus": "sata",
+        "hw_disk_bus": "virtio",
+        "hw_machine_type": "q35",
+        "hw_video_model": "qxl",
+    }
 
 
 def test_domain_xml_from_files(run: Run, tmp_path: Path) -> None:
