@@ -36,8 +36,11 @@ class Run:
     said: str
 
 
-def register(world: World, path: Path, kill_after: float = 0.0) -> Run:
-    """`capd image-property register`; SIGKILL after so many seconds, 0 lets it end."""
+def register(world: World, path: Path, kill_at: int = 0, pause: float = 0.0) -> Run:
+    """`capd image-property register`; SIGKILL `pause` seconds after so many instances are done.
+
+    0 lets it end.
+    """
     log = world.root / "progress"
     words = ["--config-file", str(world.conf), "image-property", "register", str(path)]
     begun = time.monotonic()
@@ -48,8 +51,10 @@ def register(world: World, path: Path, kill_after: float = 0.0) -> Run:
             stderr=stream,
             cwd=str(REPOSITORY),
         )
-        if kill_after:
-            time.sleep(kill_after)
+        if kill_at:
+            while _runs(process.pid) and crowd.progress(world) < kill_at:
+                time.sleep(0.2)
+            time.sleep(pause)
             process.send_signal(signal.SIGKILL)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -61,6 +66,11 @@ def register(world: World, path: Path, kill_after: float = 0.0) -> Run:
         usage.ru_maxrss * 1024,
         lines[-1] if lines else "",
     )
+
+
+def _runs(pid: int) -> bool:
+    """Whether the process has not ended; what it used can still be asked for afterwards."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def assignments(index: int) -> list[str]:
@@ -119,10 +129,12 @@ def measure(world: World, count: int, kills: int, novas: int) -> int:
     size = path.stat().st_size / 1e6
     print(f"{count} instances made in {time.monotonic() - begun:.0f} s, records {size:.0f} MB")
     chance = random.Random(20)
-    runs, longest = [], count / 100_000 * 10
-    for number in range(1, kills + 1):
-        runs.append(register(world, path, chance.uniform(1.0, 2.0 + longest)))
-        print(f"kill {number:2}: after {runs[-1].seconds:5.1f} s, {runs[-1].said}", flush=True)
+    runs: list[Run] = []
+    points = sorted(chance.randrange(1, count) for _ in range(kills))
+    for number, point in enumerate(points, 1):
+        runs.append(register(world, path, point, chance.uniform(0.0, 0.3)))
+        done = crowd.progress(world)
+        print(f"kill {number:2}: after {runs[-1].seconds:5.1f} s, {done} done", flush=True)
     runs.append(register(world, path))
     print(f"last run: {runs[-1].seconds:.1f} s, exit {runs[-1].code}: {runs[-1].said}")
     wrong = crowd.state(world) != crowd.expected(count)

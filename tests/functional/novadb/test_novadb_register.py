@@ -245,9 +245,11 @@ def test_killed_again_and_again_every_instance_is_right_once(many: World, tmp_pa
     crowd.export(path, COUNT)
     chance = random.Random(6)
     killed = registered = 0
-    for _ in range(KILLS):
+    for point in sorted(chance.randrange(1, COUNT - 200) for _ in range(KILLS)):
         process = registering(many, path)
-        time.sleep(chance.uniform(0.4, 1.1))
+        while process.poll() is None and crowd.progress(many) < point:
+            time.sleep(0.05)
+        time.sleep(chance.uniform(0.0, 0.1))
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.communicate()
