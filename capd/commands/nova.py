@@ -37,8 +37,14 @@ class NovaBackend:
     def show(self, instance: str, name: str) -> Shown:
         """One property, as Nova has it."""
         with Cloud(self._settings.conf) as cloud:
-            value = Backend(cloud).show(instance, name)
-        return Shown(value, {"uuid": instance, "property": name, "value": value})
+            backend = Backend(cloud)
+            value = backend.show(instance, name)
+            other = backend.conflict(instance, name, value)
+        document = {"uuid": instance, "property": name, "value": value, "request_spec": other}
+        if other is None:
+            return Shown(value, {**document, "request_spec": value})
+        note = f"conflict: the request spec has {name}={other}, by which Nova moves the instance"
+        return Shown(value, document, [f"{note}; set --property {name}={value} mends it"])
 
     def set(self, instance: str, assignments: Sequence[str], force: bool) -> Changed:
         """Write system metadata and request spec, all properties or none."""

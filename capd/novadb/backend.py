@@ -26,6 +26,7 @@ from capd.errors import (
 from capd.novadb import hosts, instances, specs
 from capd.novadb.agreement import agreeing
 from capd.novadb.cells import Cell, Cloud
+from capd.novadb.database import Unfit
 from capd.novadb.instances import Instance
 from capd.novadb.releases import Release, understands_value
 
@@ -60,6 +61,7 @@ class Backend:
     def show(self, uuid: str, name: str) -> str:
         """The value of one property. Raises InstanceNotFound or InstanceState (not found)."""
         uuid, cell = self.cloud.cell_of(uuid)
+        self.cloud.release_of(cell)
         with cell.database.read() as connection:
             instance = _one(connection, cell, uuid)
         value = instance.value(name)
@@ -69,9 +71,27 @@ class Backend:
             )
         return value
 
+    def conflict(self, uuid: str, name: str, value: str) -> Optional[str]:
+        """What the request spec says instead of `value`, None where it agrees or says nothing.
+
+        They differ after `nova-manage image_property set` of Yoga, which left the spec behind.
+        """
+        with self.cloud.api.read() as connection:
+            try:
+                held = specs.read(connection, [uuid], lock=False).get(uuid)
+            except Unfit:
+                return None
+        said = held.properties().get(name) if held is not None else None
+        try:
+            agrees = said is None or said == properties.coerce(name, value)
+        except CapdError:
+            return None
+        return None if agrees else str(said)
+
     def get(self, uuid: str) -> Listed:
         """One instance. Raises InstanceNotFound."""
         uuid, cell = self.cloud.cell_of(uuid)
+        self.cloud.release_of(cell)
         with cell.database.read() as connection:
             return Listed(cell.name, _one(connection, cell, uuid))
 

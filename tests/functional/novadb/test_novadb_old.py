@@ -40,6 +40,7 @@ IMAGE = "11111111-2222-4333-8444-555555555555"
 @pytest.fixture(params=RELEASES)
 def old(request: pytest.FixtureRequest) -> Iterator[tuple[str, World, Backend]]:
     world = World(name=request.param)
+    world.release = request.param
     for which, dump in (("api", "api"), ("cell", "cell"), ("cell0", "cell")):
         connection = sqlite3.connect(world.root / world.database(which))
         connection.executescript((OLD / f"{request.param}.{dump}.sql").read_text())

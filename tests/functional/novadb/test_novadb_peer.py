@@ -6,6 +6,7 @@ are compared, and Nova's objects load what capd wrote.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from capd.novadb.backend import Backend
 from capd.novadb.cells import Cloud
 from capd.novadb.urls import resolve
 from tests.functional.novadb.conftest import Twins
-from tests.functional.novadb.world import World, ident, normal
+from tests.functional.novadb.world import Peer, World, ident, normal
 
 LONG = "x" * 255
 
@@ -94,6 +95,14 @@ STATE = (
     "SHELVED_OFFLOADED). while the instance is in this state."
 )
 UNEXPECTED = "Unexpected error, see nova-manage.log for the full trace: "
+
+
+@pytest.fixture(scope="module")
+def twins(pristine: World) -> Iterator[Twins]:
+    """Twins of this module's own: all of their tables are compared."""
+    theirs, ours = pristine.copy("peer_theirs"), pristine.copy("peer_ours")
+    with Peer(theirs.conf) as peer, Peer(ours.conf) as reader:
+        yield Twins(theirs, ours, peer, reader)
 
 
 def capd(world: World, what: str, *arguments: Any) -> tuple[int, str]:

@@ -100,6 +100,7 @@ class World:
         self, server: Any = None, name: str = "nova", root: Optional[Path] = None
     ) -> None:
         self.server, self.name = server, name
+        self.release = "current"
         self._owned = root is None
         self.root = root or temporary("cloud")
         self.conf = self.root / f"nova-{name}.conf"
@@ -171,7 +172,7 @@ class World:
         for which in ("api", "cell", "cell0"):
             engine = create_engine(self.url(which), future=True)
             with engine.connect() as connection:
-                metadata = _metadata(self.kind, which, connection)
+                metadata = _metadata((self.kind, self.release, which), connection)
                 for table in metadata.sorted_tables:
                     rows = [
                         plain(row._mapping)
@@ -208,12 +209,11 @@ class World:
             remove(self.root)
 
 
-_REFLECTED: dict[tuple[str, str], MetaData] = {}
+_REFLECTED: dict[tuple[str, str, str], MetaData] = {}
 
 
-def _metadata(kind: str, which: str, connection: Any) -> MetaData:
-    """All tables of a database; clouds on the same server have the same."""
-    key = (kind, which)
+def _metadata(key: tuple[str, str, str], connection: Any) -> MetaData:
+    """All tables of a database; those of the same Nova on the same server are the same."""
     if key not in _REFLECTED:
         _REFLECTED[key] = MetaData()
         _REFLECTED[key].reflect(connection)
