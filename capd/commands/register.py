@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Optional, TextIO
 
+from capd.errors import visible
+
 if TYPE_CHECKING:
     from capd.config import Settings
     from capd.novadb.register import Kind, Outcome
@@ -106,7 +108,7 @@ def _print(outcome: Outcome, as_json: bool, dry_run: bool) -> None:
 
 
 def _row(uuid: str, host: str, result: str, what: str) -> str:
-    return f"{uuid:<36}  {host:<16}  {result:<11}  {what}".rstrip()
+    return visible(f"{uuid:<36}  {host:<16}  {result:<11}  {what}".rstrip())
 
 
 def _summary(counts: Counter[Kind], dry_run: bool) -> str:
