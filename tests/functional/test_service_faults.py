@@ -288,7 +288,7 @@ def test_reconnects_leak_nothing(make: Make, hypervisor: Libvirtd) -> None:
 def test_b28_every_emulator_and_a_cold_cache(
     make: Make, make_libvirtd: Callable[..., Libvirtd]
 ) -> None:
-    """libvirt probes some 25 emulators for the first time; nothing waits for that, nothing dies."""
+    """libvirt probes some 25 emulators for the first time; nothing waits for that."""
     cold = make_libvirtd(warm=False)
     with make(extra="call_timeout = 10\n", socket=str(cold.socket), watchdog=1.0) as case:
         service = case.service
