@@ -82,7 +82,7 @@ class Machine:
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
-                    env={**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self._start_bus()},
+                    env=self._environment(),
                     start_new_session=True,
                 )
             self._init = wait_for(
@@ -208,6 +208,15 @@ class Machine:
             raise Unavailable(f"dbus-daemon: {done.stderr.strip()}")
         self._bus = int(done.stdout.split()[0])
         return address
+
+    def _environment(self) -> dict[str, str]:
+        """For nspawn. systemd 258 and later run on the unified hierarchy only, which nspawn gives
+        where the host itself has the old one if it is told to.
+        """
+        env = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self._start_bus()}
+        if self.suite not in ("bullseye", "bookworm", "trixie"):
+            env["SYSTEMD_NSPAWN_UNIFIED_HIERARCHY"] = "1"
+        return env
 
     def _alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
