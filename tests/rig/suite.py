@@ -24,26 +24,36 @@ MINIMUM_COVERAGE = 90
 
 @dataclass
 class Totals:
-    """What the test runs said."""
+    """What the test runs said; `unsteady` failed once and passed when run again."""
 
-    passed: int = 0
-    failed: int = 0
-    skipped: list[tuple[str, str]] = field(default_factory=list)
+    passed: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    unsteady: set[str] = field(default_factory=set)
+    skipped: dict[str, str] = field(default_factory=dict)
 
     def add(self, report: Path) -> None:
         """Count a JUnit report; a missing one is a run that broke."""
         if not report.exists():
-            self.failed += 1
+            self.failed.add(f"{report.stem} tests: no report")
             return
         for case in ET.parse(report).getroot().iter("testcase"):
             name = f"{case.get('classname')}::{case.get('name')}"
             skip = case.find("skipped")
             if case.find("failure") is not None or case.find("error") is not None:
-                self.failed += 1
+                self.failed.add(name)
             elif skip is not None:
-                self.skipped.append((name, skip.get("message") or "no reason given"))
+                self.skipped[name] = skip.get("message") or "no reason given"
             else:
-                self.passed += 1
+                self.passed.add(name)
+
+    def again(self, report: Path) -> None:
+        """Count a second run of what failed; only a test that passes there is forgiven."""
+        second = Totals()
+        second.add(report)
+        forgiven = self.failed & second.passed
+        self.failed -= forgiven
+        self.passed |= forgiven
+        self.unsteady |= forgiven
 
 
 def step(title: str, command: Sequence[str], env: Mapping[str, str]) -> bool:
@@ -81,9 +91,16 @@ def main() -> int:
     for kind, options in (("unit", ["-n", "2"]), ("functional", [])):
         report = RESULTS / f"{kind}.xml"
         command = [python, "-m", "pytest", f"tests/{kind}", *options, "--durations=15"]
-        command += ["--junitxml", str(report), "-o", "junit_family=xunit1"]
-        good.append(step(f"{kind} tests", command, measured))
+        command += ["-o", "junit_family=xunit1", "--junitxml"]
+        passed = step(f"{kind} tests", [*command, str(report)], measured)
         totals.add(report)
+        if not passed and kind == "functional" and report.exists():
+            # real daemons on a busy machine: what fails twice has failed, what fails once is named
+            report = RESULTS / "again.xml"
+            title = "functional tests that failed, once more"
+            passed = step(title, [*command, str(report), "--last-failed"], measured)
+            totals.again(report)
+        good.append(passed)
     step("coverage data", [python, "-m", "coverage", "combine", "--quiet"], measured)
     coverage = [python, "-m", "coverage", "report", f"--fail-under={MINIMUM_COVERAGE}"]
     good.append(step(f"coverage of capd/, at least {MINIMUM_COVERAGE} %", coverage, measured))
@@ -93,10 +110,18 @@ def main() -> int:
 
 def _closing(totals: Totals, seconds: float) -> None:
     print(f"\n=== skipped tests: {len(totals.skipped)}")
-    for name, reason in sorted(totals.skipped):
+    for name, reason in sorted(totals.skipped.items()):
         print(f"{name}: {reason}")
+    for title, names in (
+        ("unsteady tests, passed only when run again", totals.unsteady),
+        ("failed tests", totals.failed),
+    ):
+        print(f"\n=== {title}: {len(names)}")
+        for name in sorted(names):
+            print(name)
     print(f"\n=== all of it took {seconds:.0f} s")
-    print(f"{totals.passed} passed, {totals.failed} failed, {len(totals.skipped)} skipped")
+    passed, failed, skipped = map(len, (totals.passed, totals.failed, totals.skipped))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
 
 
 if __name__ == "__main__":
