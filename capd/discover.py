@@ -8,7 +8,6 @@ passes is kept in a `Memo` by the caller: parsed documents, device lists, trials
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -281,5 +280,7 @@ def _in_order(listing: Listing, host: Host) -> list[Combination]:
 
 def give_back() -> None:
     """Return the memory that parsing needed to the system (malloc_trim(3), where there is one)."""
+    import ctypes
+
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
