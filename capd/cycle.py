@@ -75,6 +75,11 @@ class Cycle:
         """Whether there is no connection to libvirt that is known to hold."""
         return self._lookout.link.broken
 
+    @property
+    def left(self) -> int:
+        """Calls to libvirt may still be out on so many connections."""
+        return self._lookout.link.left
+
     def expire(self, reason: str) -> None:
         """Something may have changed that only a full look shows."""
         self._lookout.freshness.expire(reason)

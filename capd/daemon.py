@@ -208,7 +208,7 @@ class Daemon:
 
     def _stop(self) -> int:
         self._notifier.stopping("stopping")
-        self.stuck = not self._worker.finish(GRACE)
+        self.stuck = not self._worker.finish(GRACE) or self._cycle.left > 0
         if self.stuck:
             LOG.warning("%s did not end in time; left behind", self._worker.progress.text)
         else:

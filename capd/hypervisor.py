@@ -28,6 +28,9 @@ _READ_ONLY = (
 )
 
 
+#: the first libvirt client that several threads may use at a time (CVE-2024-4418)
+_SOUND = 10_004_000
+
 #: error codes that judge what was asked; all others speak of the daemon or the connection
 _REFUSALS = frozenset(
     {
@@ -134,8 +137,12 @@ class Hypervisor:
             raise self._translate("connecting", error, limit) from None
 
     def alive(self) -> bool:
-        """Whether the connection is open and its daemon answers a trivial question."""
-        if self._connection is None:
+        """Whether the connection is open and its daemon answers a trivial question.
+
+        One on which a call was abandoned is not asked: libvirt's client (before 10.4,
+        CVE-2024-4418) can crash when late answers meet several waiting threads.
+        """
+        if self._connection is None or self.stuck:
             return False
         try:
             self.call("getLibVersion", self._connection.getLibVersion, timeout=5.0)
@@ -147,17 +154,37 @@ class Hypervisor:
         """Whether a call past its deadline is worth more patience: libvirt answers others.
 
         Probing an emulator for the first time takes libvirt tens of seconds; a daemon that hangs
-        answers nothing. `give_up` (monotonic seconds) ends the patience.
+        answers nothing. `give_up` (monotonic seconds) ends the patience. Another connection is
+        asked, for the reason that `alive` gives.
         """
-        if time.monotonic() < self.give_up and self.alive():
+        if time.monotonic() < self.give_up and self._answers_others():
             self.on_wait("waiting for libvirt, which is busy")
             return True
         return False
 
+    def _answers_others(self) -> bool:
+        probe = Hypervisor(self.settings)
+        try:
+            probe.open()
+        except LibvirtError:
+            return False
+        finally:
+            probe.close()
+        return True
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a call was abandoned and has not come back."""
+        return self._caller.stuck > 0
+
     def close(self) -> None:
-        """Disconnect; a daemon that does not answer is left behind."""
+        """Disconnect; a daemon that does not answer is left behind.
+
+        With a call still out the connection is only let go of: libvirt would free it under the
+        call, which keeps it alive until it comes back.
+        """
         connection, self._connection = self._connection, None
-        if connection is not None:
+        if connection is not None and not self.stuck:
             try:
                 self._guarded("closing", connection.close, timeout=2.0)
             except LibvirtError as error:
@@ -231,7 +258,7 @@ class Hypervisor:
         outcomes = self._caller.each(
             calls,
             timeout=self.settings.call_timeout,
-            workers=self.settings.workers,
+            workers=self.settings.workers if libvirt.getVersion() >= _SOUND else 1,
             extend=self._still_working,
         )
         try:

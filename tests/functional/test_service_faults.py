@@ -171,27 +171,30 @@ def test_b43_sigterm_is_obeyed_while_libvirt_hangs(make: Make, hypervisor: Libvi
 def test_b28_b74_slow_libvirt_ready_at_once_and_the_watchdog_fed(
     make: Make, hypervisor: Libvirtd, tmp_path: Path
 ) -> None:
-    """Every answer takes longer than the watchdog's interval."""
+    """Every answer takes longer than the watchdog's interval; native machines come first."""
+    native = {"CUSTOM_CAPD_MACHINE_Q35", "COMPUTE_STORAGE_BUS_VIRTIO"}
     with (
-        Proxy(tmp_path / "slow", hypervisor.socket, delay=0.6) as proxy,
+        Proxy(tmp_path / "slow", hypervisor.socket, delay=0.25) as proxy,
         make(
             socket=str(proxy.path),
-            extra="workers = 16\ntrials = false\nconnect_timeout = 20\n",
-            watchdog=0.5,
+            extra="trials = false\nconnect_timeout = 20\n",
+            watchdog=0.24,
         ) as case,
     ):
         service = case.service
         begun = time.monotonic()
         service.wait("READY", lambda: service.ready is not None, 10)
         assert service.ready is not None and service.ready - begun < 5
-        assert KNOWN - case.traits()
-        case.settle()
+        assert native - case.traits()
+        service.wait("native traits", lambda: native <= case.traits(), 150)
+        assert "COMPUTE_ARCH_AARCH64" in case.traits() or not service.passed()
         statuses = {text for _, text in service.messages if "asking about machine types" in text}
         assert len(statuses) >= 3  # progress in STATUS
         gaps = [b - a for a, b in zip(service.pings(), service.pings()[1:])]
-        assert len(gaps) > 10
+        assert len(gaps) > 100
         # Most come at a third of the interval; a busy machine may delay a few.
-        assert sorted(gaps)[int(len(gaps) * 0.9)] < 0.45
+        assert sorted(gaps)[int(len(gaps) * 0.9)] < 0.22
+        assert service.stop()[1] < 5
 
 
 def test_b43_daemon_that_goes_mute_in_the_middle_of_a_sweep(

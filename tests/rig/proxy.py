@@ -17,7 +17,7 @@ class Proxy:
     """Listens on `path` and passes everything on to `target`.
 
     What comes back is held for `delay` seconds, so that every call takes at least that long;
-    with `mute` nothing comes back at all. Both may be changed while it runs.
+    with `mute` nothing comes back until it is over. Both may be changed while it runs.
     """
 
     def __init__(self, path: Path, target: Path, delay: float = 0.0) -> None:
@@ -61,7 +61,8 @@ class Proxy:
                     self._accept()
                 else:
                     self._pass(sock)
-            while self._waiting and self._waiting[0][0] <= time.monotonic():
+            due = not self.mute and self._waiting
+            while due and self._waiting and self._waiting[0][0] <= time.monotonic():
                 _, _, target, data = heapq.heappop(self._waiting)
                 self._send(target, data)
 
@@ -88,7 +89,7 @@ class Proxy:
             self._close(sock)
         elif peer is not None and sock in self._clients:
             self._send(peer, data)
-        elif peer is not None and not self.mute:
+        elif peer is not None:
             self._count += 1
             heapq.heappush(self._waiting, (time.monotonic() + self.delay, self._count, peer, data))
 
