@@ -17,31 +17,13 @@ from capd.calls import Caller, CallTimeout, Outcome, TooManyStuck
 from capd.capabilities import Combination
 from capd.config import LibvirtSettings
 from capd.errors import LibvirtError, LibvirtRefusal, LibvirtTimeout
+from capd.refusals import explain
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-_START = "start libvirtd or virtqemud, or set [libvirt] connection_uri"
-_READ_ONLY = (
-    "capd needs the read-write socket: libvirt refuses getDomainCapabilities on a read-only "
-    "connection; give capd's user access to libvirt-sock and remove ro from the URI"
-)
-
-
 #: the first libvirt client that several threads may use at a time (CVE-2024-4418)
 _SOUND = 10_004_000
-
-#: error codes that judge what was asked; all others speak of the daemon or the connection
-_REFUSALS = frozenset(
-    {
-        libvirt.VIR_ERR_NO_SUPPORT,
-        libvirt.VIR_ERR_INVALID_ARG,
-        libvirt.VIR_ERR_OPERATION_FAILED,
-        libvirt.VIR_ERR_XML_ERROR,
-        libvirt.VIR_ERR_XML_DETAIL,
-        libvirt.VIR_ERR_CONFIG_UNSUPPORTED,
-    }
-)
 
 #: error codes that say that this client may not ask at all
 _DENIALS = frozenset({libvirt.VIR_ERR_OPERATION_DENIED, libvirt.VIR_ERR_ACCESS_DENIED})
@@ -132,9 +114,9 @@ class Hypervisor:
             self._caller.call(ask, "capd", "<domain/>", 0, timeout=limit)
         except libvirt.libvirtError as error:
             if error.get_error_code() in _DENIALS:
-                raise self._translate("connecting", error, limit) from None
+                raise explain(self.uri, "connecting", error, limit) from None
         except (CallTimeout, TooManyStuck) as error:
-            raise self._translate("connecting", error, limit) from None
+            raise explain(self.uri, "connecting", error, limit) from None
 
     def alive(self) -> bool:
         """Whether the connection is open and its daemon answers a trivial question.
@@ -219,7 +201,7 @@ class Hypervisor:
             timeout = self.settings.call_timeout
             return str(self._caller.call(ask, timeout=timeout, extend=self._still_working))
         except (libvirt.libvirtError, CallTimeout, TooManyStuck) as error:
-            raise self._translate(what, error, self.settings.call_timeout) from None
+            raise explain(self.uri, what, error, self.settings.call_timeout) from None
 
     def domain_capabilities(
         self, rows: Iterable[Combination]
@@ -237,20 +219,25 @@ class Hypervisor:
         calls = ((key, convert, ("qemu-argv", xml, 0)) for key, xml in guests)
         return self._each("domainXMLToNative", calls)
 
+    @property
+    def _workers(self) -> int:
+        """Calls at a time on this connection; one where libvirt's client stands no more."""
+        return self.settings.workers if libvirt.getVersion() >= _SOUND else 1
+
     def each(
         self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
     ) -> Iterator[tuple[T, Outcome[Any]]]:
         """Run calls (key, function, arguments), `[libvirt] workers` at a time; outcomes as they
         come, with a LibvirtError where one failed. No limit but each call's own."""
-        timeout, workers = self.settings.call_timeout, self.settings.workers
+        timeout, workers = self.settings.call_timeout, self._workers
         try:
             for key, outcome in self._caller.each(calls, timeout=timeout, workers=workers):
                 self.calls += 1
                 if outcome.error is not None:
-                    outcome = Outcome(None, self._translate(what, outcome.error, timeout))
+                    outcome = Outcome(None, explain(self.uri, what, outcome.error, timeout))
                 yield key, outcome
         except TooManyStuck as stuck:
-            raise self._translate(what, stuck, 0) from None
+            raise explain(self.uri, what, stuck, 0) from None
 
     def _each(
         self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
@@ -258,7 +245,7 @@ class Hypervisor:
         outcomes = self._caller.each(
             calls,
             timeout=self.settings.call_timeout,
-            workers=self.settings.workers if libvirt.getVersion() >= _SOUND else 1,
+            workers=self._workers,
             extend=self._still_working,
         )
         try:
@@ -267,7 +254,7 @@ class Hypervisor:
                 if outcome.error is None:
                     yield key, outcome
                 else:
-                    error = self._translate(what, outcome.error, self.settings.call_timeout)
+                    error = explain(self.uri, what, outcome.error, self.settings.call_timeout)
                     self._check_alive(error)
                     yield key, Outcome(None, error)
                 if time.monotonic() > self.give_up:
@@ -278,7 +265,7 @@ class Hypervisor:
                         cure="libvirt is slow; [libvirt] sweep_timeout sets the limit",
                     )
         except TooManyStuck as stuck:
-            raise self._translate(what, stuck, 0) from None
+            raise explain(self.uri, what, stuck, 0) from None
 
     def _check_alive(self, error: LibvirtError) -> None:
         """End a sweep with `error` if it says that libvirt no longer answers anything."""
@@ -292,34 +279,7 @@ class Hypervisor:
         try:
             return self._caller.call(function, *args, timeout=timeout)
         except (libvirt.libvirtError, CallTimeout, TooManyStuck) as error:
-            raise self._translate(what, error, timeout) from None
-
-    def _translate(self, what: str, error: BaseException, timeout: float) -> LibvirtError:
-        if isinstance(error, CallTimeout):
-            return LibvirtTimeout(
-                f"{self.uri}: {what} was not answered within {timeout:g} s",
-                culprit=self.uri,
-                cure="libvirt hangs or is probing emulators; see its log, restart it if it hangs",
-            )
-        if isinstance(error, TooManyStuck):
-            return LibvirtTimeout(
-                f"{self.uri}: {error}", culprit=self.uri, cure="restart the libvirt daemon"
-            )
-        if not isinstance(error, libvirt.libvirtError):
-            raise error
-        text = str(error)
-        if error.get_error_code() in _REFUSALS:
-            return LibvirtRefusal(f"{self.uri}: {what}: {text}", culprit=self.uri, reason=text)
-        cure = None
-        if "read only" in text or "read-only" in text:
-            cure = _READ_ONLY
-        elif what == "connecting":
-            cure = _START
-            if any(
-                word in text for word in ("Permission denied", "authentication", "access denied")
-            ):
-                cure = "let capd's user use libvirt: see docs/security.md"
-        return LibvirtError(f"{self.uri}: {what}: {text}", culprit=self.uri, cure=cure)
+            raise explain(self.uri, what, error, timeout) from None
 
 
 def _ignore(_context: object, _error: object) -> None:

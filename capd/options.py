@@ -133,7 +133,8 @@ OPTIONS: tuple[Option, ...] = (
         "workers",
         INT,
         2,
-        "Calls in flight at a time on the libvirt connection.",
+        "Calls in flight at a time on the libvirt connection. With a libvirt library before "
+        "10.4, whose client can crash otherwise (CVE-2024-4418), it is always one.",
         minimum=1,
         maximum=16,
     ),

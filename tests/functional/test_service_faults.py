@@ -189,7 +189,7 @@ def test_b28_b74_slow_libvirt_ready_at_once_and_the_watchdog_fed(
         service.wait("native traits", lambda: native <= case.traits(), 150)
         assert "COMPUTE_ARCH_AARCH64" in case.traits() or not service.passed()
         statuses = {text for _, text in service.messages if "asking about machine types" in text}
-        assert len(statuses) >= 3  # progress in STATUS
+        assert len(statuses) >= 2  # progress in STATUS
         gaps = [b - a for a, b in zip(service.pings(), service.pings()[1:])]
         assert len(gaps) > 100
         # Most come at a third of the interval; a busy machine may delay a few.
