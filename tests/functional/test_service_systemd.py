@@ -124,7 +124,8 @@ def host(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, placement: Placement
 ) -> Iterator[Host]:
     directory = tmp_path_factory.mktemp("packages")
-    machine = Machine(request.param)
+    # Debian 11's libvirt probes its emulator anew on every call where KVM is not to its liking.
+    machine = Machine(request.param, kvm=request.param != "bullseye")
     try:
         machine.start()
     except Unavailable as reason:
