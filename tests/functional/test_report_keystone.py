@@ -110,6 +110,7 @@ def test_a_wrong_password_then_the_right_one(cloud: Cloud) -> None:
     assert cloud.keystone.url in error and "[placement]" in error
     assert cloud.reporter.report(FACTS).changes == ()
     cloud.keystone.set_password(cloud.name, "wrong-" + SECRET)
+    time.sleep(1.1)  # keystone revokes what was issued within the second of the change
     cloud.recovers()
     assert cloud.traits() == {A, BOCHS}
 
@@ -121,6 +122,7 @@ def test_a_password_that_is_changed_underway(cloud: Cloud) -> None:
     time.sleep(1.1)
     cloud.bad("does not accept the credentials")
     cloud.keystone.set_password(cloud.name, SECRET)
+    time.sleep(1.1)
     cloud.recovers()
 
 
