@@ -52,12 +52,15 @@ def tree(suite: str) -> Path:
     return Path(done.stdout.strip().splitlines()[-1])
 
 
+_KVM = Path("/dev/kvm")
+
+
 class Machine:
     """One booted tree. `kvm` binds the host's /dev/kvm into it."""
 
     def __init__(self, suite: str, kvm: bool = True) -> None:
         self.suite = suite
-        self.kvm = kvm and Path("/dev/kvm").exists()
+        self.kvm = kvm and _KVM.exists()
         self.root = Path()
         self.files = Path()
         self._process: Optional[subprocess.Popen[bytes]] = None
@@ -76,6 +79,7 @@ class Machine:
             command += [f"--directory={self.files}", "--link-journal=no", "--console=pipe"]
             if self.kvm:
                 command += ["--bind=/dev/kvm"]
+                _KVM.chmod(0o666)
             with (self.root / "console.log").open("wb") as console:
                 self._process = subprocess.Popen(
                     command,
@@ -89,6 +93,9 @@ class Machine:
                 "systemd-nspawn", self._find_init, 20, self._alive, self.root / "console.log"
             )
             wait_for("boot", self._booted, 60, self._alive, self.root / "console.log")
+            if self.kvm:
+                # the node is the host's own, and udev inside gives it to a group of the tree
+                _KVM.chmod(0o666)
         except BaseException:
             self.stop()
             raise
