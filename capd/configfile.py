@@ -7,7 +7,6 @@ misspelt option would then silently have no effect.
 from __future__ import annotations
 
 import configparser
-import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -74,6 +73,8 @@ def _parsed(path: Path) -> configparser.RawConfigParser:
 
 def _near(name: str, known: Iterable[str], cutoff: float = _ALIKE) -> str:
     """The known name that was probably meant, or nothing."""
+    import difflib
+
     return next(iter(difflib.get_close_matches(name, sorted(known), 1, cutoff)), "")
 
 

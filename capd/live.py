@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Optional
 
 from capd import emulator, trial
@@ -64,7 +65,9 @@ class LiveWitness:
             or known.devices is None
             or known.fingerprint != emulator.fingerprint(path)
         ):
-            known = self.answers[path] = emulator.ask(path, self.settings.emulator_timeout)
+            known = emulator.ask(path, self.settings.emulator_timeout)
+            # the text is for a recording, made from the first answer; it need not stay in memory
+            self.answers[path] = replace(known, text="")
         return known
 
     def try_claims(

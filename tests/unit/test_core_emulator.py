@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from capd import emulator
+from capd import config, emulator
+from capd.emulator import Answer
+from capd.hypervisor import Hypervisor
+from capd.live import LiveWitness
 
 GOOD = """#!/bin/sh
 case "$1" in
@@ -111,3 +114,14 @@ def test_a_missing_emulator(script: Path) -> None:
     assert answer.error == (
         f"{script} cannot be run: No such file or directory (reinstall its package)"
     )
+
+
+def test_a_list_is_kept_without_its_text(script: Path) -> None:
+    """The text goes into a recording, and 25 emulators have 230 kB of it."""
+    path = write(script, '#!/bin/sh\necho "Network devices:"\necho \'name "e1000", bus PCI\'\n')
+    settings = config.load().libvirt
+    kept: dict[str, Answer] = {}
+    for text in ('Network devices:\nname "e1000", bus PCI\n', ""):
+        (answer,) = LiveWitness(Hypervisor(settings), settings, kept).emulators([path])
+        assert answer.devices is not None
+        assert (answer.devices.names(), answer.text) == (frozenset({"e1000"}), text)

@@ -1,0 +1,54 @@
+"""What the daemon does not keep in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from capd import keystone
+from tests.rig.base import REPOSITORY
+
+_LOADED = """
+import sys
+from capd import keystone
+keystone._import_requests()
+import keystoneauth1.session, requests
+print(sorted({"chardet", "charset_normalizer"} & set(sys.modules)))
+answer = requests.Response()
+answer._content = "{\\"name\\": \\"Zürich\\"}".encode()
+print(answer.json(), answer.text)
+"""
+
+
+def test_requests_comes_without_its_guessers_and_reads_utf_8() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _LOADED],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=True,
+    )
+    assert done.stdout.splitlines() == ["[]", "{'name': 'Zürich'} {\"name\": \"Zürich\"}"]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "other", "spared"),
+    [
+        ("2.34.2", True, ("chardet", "charset_normalizer")),
+        ("2.32.0", False, ("chardet", "charset_normalizer")),
+        ("2.31.0", True, ("chardet",)),
+        ("2.25.1", False, ()),
+        ("unknown", True, ()),
+    ],
+)
+def test_only_what_this_requests_can_spare_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, version: str, other: bool, spared: tuple[str, ...]
+) -> None:
+    found: Callable[[str], object] = lambda name: object() if other else None  # noqa: E731
+    monkeypatch.setattr("capd.keystone.metadata.version", lambda name: version)
+    monkeypatch.setattr("capd.keystone.util.find_spec", found)
+    assert keystone._guessers() == spared
