@@ -15,6 +15,7 @@ seconds. Without --uri a private libvirtd with every installed emulator is start
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import statistics
@@ -207,6 +208,7 @@ def main() -> None:
     parser.add_argument("--uri", default="", help="a libvirt to ask instead of a private one")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    compileall.compile_dir(ROOT / "capd", quiet=1)  # as every installation does
     with libvirt_uri(options.uri) as uri:
         sweeps(uri, options.rounds)
     with libvirt_uri("", ["x86_64"]) as uri:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Callable, Generic, Optional, TypeVar
 
 T = TypeVar("T")
@@ -108,28 +109,32 @@ class Caller:
         timeout: float,
         workers: int = 1,
         extend: Optional[Callable[[], bool]] = None,
+        ahead: bool = False,
     ) -> Iterator[tuple[K, Outcome[Any]]]:
         """Run `calls` (key, function, arguments), `workers` at a time; outcomes as they come.
 
         Each call has `timeout` seconds from when it starts, and as many again each time `extend`
-        says so. Closing the iterator early abandons what is in flight.
+        says so. With `ahead` the next call is on its way before an answer is handed out (not
+        before an error is, where the caller may want to end), so that it must not make calls of
+        its own meanwhile. Closing the iterator early abandons what is in flight.
         """
         answers: queue.SimpleQueue[tuple[_Job, Outcome[Any]]] = queue.SimpleQueue()
         waiting = iter(calls)
         running: list[_Job] = []
+
+        def start_next() -> None:
+            for key, function, args in islice(waiting, workers - len(running)):
+                running.append(self._start(key, function, args, answers, timeout))
+
         try:
-            while True:
-                while len(running) < workers:
-                    following = next(waiting, None)
-                    if following is None:
-                        break
-                    key, function, args = following
-                    running.append(self._start(key, function, args, answers, timeout))
-                if not running:
-                    return
+            start_next()
+            while running:
                 job, outcome = self._wait(running, answers, timeout, extend)
                 running.remove(job)
+                if ahead and outcome.error is None:
+                    start_next()
                 yield job.key, outcome
+                start_next()
         finally:
             for job in running:
                 self._abandon(job)

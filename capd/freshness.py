@@ -81,11 +81,12 @@ class Freshness:
         if self._rows:
             self._turn = (self._turn + 1) % len(self._rows)
             asked.append(self._rows[self._turn])
+        reason = None
         for row, outcome in hypervisor.domain_capabilities(asked):
             answer = hash(outcome.value if outcome.error is None else str(outcome.error))
-            if self._answers.setdefault(row, answer) != answer:
-                return f"libvirt answers differently for {row.machine} on {row.arch}"
-        return None
+            if self._answers.setdefault(row, answer) != answer and reason is None:
+                reason = f"libvirt answers differently for {row.machine} on {row.arch}"
+        return reason
 
     def begin(self, hypervisor: Hypervisor) -> None:
         """A full look begins. What comes cheap is noted before it, so that a change meanwhile is

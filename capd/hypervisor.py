@@ -247,6 +247,7 @@ class Hypervisor:
             timeout=self.settings.call_timeout,
             workers=self._workers,
             extend=self._still_working,
+            ahead=True,
         )
         try:
             for key, outcome in outcomes:

@@ -100,3 +100,31 @@ def test_threads_are_reused() -> None:
         caller.call(len, "abc", timeout=5)
     assert threading.active_count() <= before + 1
     caller.close()
+
+
+@pytest.mark.parametrize(("ahead", "begun"), [(False, [0]), (True, [0, 1])])
+def test_the_next_call_goes_on_while_an_answer_is_digested(ahead: bool, begun: list[int]) -> None:
+    """One at a time all the same; and not after an error, where the caller may want to end."""
+    caller = Caller()
+    started: list[int] = []
+    second = threading.Event()
+
+    def work(number: int) -> int:
+        started.append(number)
+        if number == 1:
+            second.set()
+        if number == 2:
+            raise ValueError("two")
+        return number
+
+    outcomes = caller.each(((n, work, (n,)) for n in range(4)), timeout=5, ahead=ahead)
+    assert next(outcomes)[0] == 0
+    assert second.wait(5 if ahead else 0.2) is ahead
+    assert started == begun
+    assert next(outcomes)[0] == 1
+    key, outcome = next(outcomes)
+    assert (key, str(outcome.error)) == (2, "two")
+    time.sleep(0.2)
+    assert started == [0, 1, 2]
+    assert [key for key, _ in outcomes] == [3]
+    assert started == [0, 1, 2, 3]
