@@ -427,8 +427,8 @@ def test_password_that_all_can_read_is_refused_without_a_crash_loop(host: Host) 
 
 def test_access_control_rules_let_capd_work_and_nothing_more(host: Host) -> None:
     machine = host.machine
-    if not (machine.files / "usr/share/polkit-1/rules.d").is_dir():
-        pytest.skip("this suite's polkit has no rules")
+    if machine.suite == "bullseye":
+        pytest.skip("polkit 0.105 of Debian 11 knows no rules files")
     machine.write("/etc/libvirt/libvirtd.conf", 'access_drivers = [ "polkit" ]\n')
     rules = (REPOSITORY / "systemd" / "polkit" / "access-control.rules").read_text()
     machine.write("/etc/polkit-1/rules.d/40-capd-access.rules", rules)
