@@ -11,7 +11,7 @@ help:
 	@echo 'make unit        unit tests only (seconds)'
 	@echo 'make functional  functional tests only'
 	@echo 'make test-pythons unit tests under the oldest and the newest Python of Debian'
-	@echo 'make test-wide   the long service tests: four Debian suites, 500 restarts, 24 h soak'
+	@echo 'make test-wide   the long service tests: four Debian suites, virtqemud, 500 restarts, soak'
 	@echo 'make lint        ruff and mypy'
 	@echo 'make bench       measure against the goals and against Nova'
 	@echo 'make deb         a Debian package in dist/'
@@ -49,8 +49,10 @@ bench:
 
 test-wide:
 	@PYTHON=$(PYTHON) tests/rig/setup test
+	@for suite in bookworm trixie; do tests/rig/virtqemud $$suite > /dev/null || exit 1; done
 	@CAPD_WIDE=1 CAPD_SUITES='bullseye bookworm trixie sid' $(VENV)/python -m pytest -s \
-		tests/functional/test_service_systemd.py tests/functional/test_service_faults.py
+		tests/functional/test_service_systemd.py tests/functional/test_service_faults.py \
+		tests/functional/test_service_modular.py
 	@$(VENV)/python -m bench.soak --hours 24
 
 pages:

@@ -135,16 +135,16 @@ def store(settings: Settings) -> Iterator[Finding]:
 
 def libvirt(settings: Settings) -> Iterator[Finding | Discovery]:
     """Which libvirt there is, access to it, and what it says; the last item is what it says."""
-    sockets = checkhost.libvirt_sockets()
-    found = "; ".join(f"{path} ({state})" for path, state in sockets.items())
     hypervisor = Hypervisor(settings.libvirt)
     try:
         hypervisor.open()
-        kind = checkhost.libvirt_kind(sockets)
+        kind = checkhost.libvirt_kind(hypervisor.uri)
         yield good("libvirt", f"{kind}, {hypervisor.version()}, at {hypervisor.uri}")
         witness = LiveWitness(hypervisor, settings.libvirt)
         discovery = discover(settings, witness)
     except LibvirtError as error:
+        sockets = checkhost.libvirt_sockets()
+        found = "; ".join(f"{path} ({state})" for path, state in sockets.items())
         text = f"{error}; sockets: {found or 'none found'}"
         yield Finding(Level.FAIL, "libvirt", " ".join(text.split()), error.cure)
         return

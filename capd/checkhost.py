@@ -8,13 +8,13 @@ import pwd
 import re
 import socket
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
+from urllib.parse import parse_qsl, urlsplit
 
-#: libvirt's read-write sockets for QEMU; the first is the monolithic daemon's
-SOCKETS = ("/run/libvirt/libvirt-sock", "/run/libvirt/virtqemud-sock")
+#: libvirt's read-write sockets for QEMU, in the order in which its client prefers them
+SOCKETS = ("/run/libvirt/virtqemud-sock", "/run/libvirt/libvirt-sock")
 
 #: users that distributions run QEMU as, where qemu.conf names none
 QEMU_USERS = ("libvirt-qemu", "qemu")
@@ -23,33 +23,44 @@ _KVM = "/dev/kvm"
 
 
 def libvirt_sockets(paths: tuple[str, ...] = SOCKETS) -> dict[str, str]:
-    """The sockets that exist, and whether somebody listens: `live`, `dead` or `no access`."""
+    """The sockets that exist: `live` if somebody listens, else `dead` or `no access`.
+
+    Behind a live one the others are `not tried`: trying a socket of systemd's starts its daemon,
+    and starting libvirtd ends virtqemud.
+    """
     found: dict[str, str] = {}
     for path in paths:
-        if not Path(path).exists():
-            continue
-        with socket.socket(socket.AF_UNIX) as channel:
-            channel.settimeout(2)
-            try:
-                channel.connect(path)
-                found[path] = "live"
-            except PermissionError:
-                found[path] = "no access"
-            except OSError:
-                found[path] = "dead"
+        if Path(path).exists():
+            found[path] = "not tried" if "live" in found.values() else _knock(path)
     return found
 
 
-def libvirt_kind(sockets: Mapping[str, str]) -> str:
-    """Monolithic or modular, by the sockets that are live."""
-    live = [path for path, state in sockets.items() if state == "live"]
-    monolithic = any(path.endswith("/libvirt-sock") for path in live)
-    modular = any(path.endswith("/virtqemud-sock") for path in live)
-    if monolithic and modular:
-        return "monolithic libvirtd and modular virtqemud (or virtproxyd)"
-    if modular:
+def _knock(path: str) -> str:
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.settimeout(2)
+        try:
+            channel.connect(path)
+        except PermissionError:
+            return "no access"
+        except OSError:
+            return "dead"
+    return "live"
+
+
+def libvirt_kind(uri: str, paths: tuple[str, ...] = SOCKETS) -> str:
+    """Monolithic or modular: by the socket that `uri` names, else by the one that is live."""
+    options = dict(parse_qsl(urlsplit(uri).query))
+    modes = {"direct": "virtqemud-sock", "legacy": "libvirt-sock"}
+    named = options.get("socket") or modes.get(options.get("mode", ""))
+    if named is None:
+        sockets = libvirt_sockets(paths)
+        named = next((path for path, state in sockets.items() if state == "live"), "")
+    if "virtqemud-sock" in named:
         return "modular virtqemud"
-    return "monolithic libvirtd" if monolithic else "libvirt elsewhere"
+    if "libvirt-sock" in named:
+        proxied = options and any("virtqemud" in path and Path(path).exists() for path in paths)
+        return "virtproxyd or monolithic libvirtd" if proxied else "monolithic libvirtd"
+    return "libvirt elsewhere"
 
 
 @dataclass(frozen=True)

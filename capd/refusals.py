@@ -10,10 +10,14 @@ import libvirt
 from capd.calls import CallTimeout, TooManyStuck
 from capd.errors import LibvirtError, LibvirtRefusal, LibvirtTimeout
 
-_START = "start libvirtd or virtqemud, or set [libvirt] connection_uri"
+_START = (
+    "start libvirtd or virtqemud (systemctl start libvirtd.socket, or virtqemud.socket where "
+    "libvirt is modular), or set [libvirt] connection_uri"
+)
 _READ_ONLY = (
     "capd needs the read-write socket: libvirt refuses getDomainCapabilities on a read-only "
-    "connection; give capd's user access to libvirt-sock and remove ro from the URI"
+    "connection; give capd's user access to libvirt-sock (virtqemud-sock where libvirt is "
+    "modular), not to the one that ends in -ro, and remove ro from the URI"
 )
 
 #: error codes that judge what was asked; all others speak of the daemon or the connection

@@ -3,7 +3,8 @@
     with Libvirtd(emulators=["x86_64"]) as daemon:
         capd --once with `[libvirt] connection_uri = {daemon.uri}`
 
-It is Debian's own libvirtd and QEMU; only what it sees is ours. The root directory
+It is Debian's own libvirtd and QEMU, or with `modular=True` the QEMU daemon of modular libvirt;
+only what it sees is ours. The root directory
 (`daemon.root`) is visible on both sides under the same path, so its socket and its emulators can
 be used from outside. Guests are started as root with no confinement; the network namespace is
 private, too, so user networking and tap devices are free to use.
@@ -57,10 +58,16 @@ auth_unix_ro = "none"
 unix_sock_rw_perms = "0777"
 unix_sock_ro_perms = "0777"
 log_level = 3
-log_outputs = "3:file:/var/log/libvirt/libvirtd.log"
+log_outputs = "3:file:/var/log/libvirt/{name}.log"
 max_clients = 5000
 max_workers = 20
 {extra}
+"""
+
+#: binds a daemon's sockets and configuration to where clients look for them, for one program
+_IN_PLACE = """
+mkdir -p /run/libvirt /etc/libvirt
+mount --bind "$0/run" /run/libvirt && mount --bind "$0/etc" /etc/libvirt && exec "$@"
 """
 
 #: emulators that do not work, as scripts; `fakes` also takes texts of your own
@@ -81,6 +88,39 @@ def wrapper(arch: str, on_device_help: str) -> str:
     )
 
 
+def virtqemud() -> str:
+    """Where modular libvirt's QEMU daemon is: $CAPD_VIRTQEMUD, installed, or built for the rig.
+
+    Debian does not ship it. `tests/rig/virtqemud` builds it for the libvirt of one suite, which is
+    good here if this machine has the same version.
+    """
+    given = os.environ.get("CAPD_VIRTQEMUD")
+    if given:
+        if os.access(given, os.X_OK):
+            return given
+        raise Unavailable(f"CAPD_VIRTQEMUD={given} is no program")
+    try:
+        return program("virtqemud")
+    except Unavailable:
+        built = CACHE / "virtqemud" / libvirt_package() / "usr" / "sbin" / "virtqemud"
+        if built.exists():
+            return str(built)
+    raise Unavailable(
+        f"no virtqemud: not installed, CAPD_VIRTQEMUD not set, no {built} "
+        "(make test-wide builds it with tests/rig/virtqemud)"
+    )
+
+
+def libvirt_package(root: str = "/") -> str:
+    """The source version of libvirt's Debian package under `root`, `unknown` if there is none."""
+    query = ["dpkg-query", f"--root={root}", "-W", "-f", "${source:Version}", "libvirt0"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True)
+    except FileNotFoundError:
+        return "unknown"
+    return done.stdout.strip() or "unknown"
+
+
 class Libvirtd:
     """One private libvirtd.
 
@@ -90,6 +130,7 @@ class Libvirtd:
     /dev/kvm is inside: usable, unusable (root's alone while QEMU runs as nobody), absent, or auto
     (usable where the machine has it).
     `warm`: begin with the emulator cache that earlier runs left. `user`: whom QEMU runs as.
+    `modular`: virtqemud instead of libvirtd. `arguments`: more for its command line.
     """
 
     def __init__(
@@ -101,8 +142,13 @@ class Libvirtd:
         warm: bool = True,
         user: Optional[str] = None,
         config: str = "",
+        modular: bool = False,
+        arguments: Sequence[str] = (),
     ) -> None:
         self.emulators = emulators
+        self.modular = modular
+        self.name = "virtqemud" if modular else "libvirtd"
+        self.arguments = tuple(arguments)
         self.fakes = dict(fakes or {})
         if kvm == "auto":
             kvm = "usable" if Path("/dev/kvm").exists() else "absent"
@@ -118,12 +164,12 @@ class Libvirtd:
     @property
     def socket(self) -> Path:
         """The read-write socket."""
-        return self.root / "run" / "libvirt-sock"
+        return self.root / "run" / ("virtqemud-sock" if self.modular else "libvirt-sock")
 
     @property
     def readonly_socket(self) -> Path:
         """The read-only socket."""
-        return self.root / "run" / "libvirt-sock-ro"
+        return self.socket.with_name(f"{self.socket.name}-ro")
 
     @property
     def uri(self) -> str:
@@ -141,9 +187,15 @@ class Libvirtd:
         return f"[libvirt]\nconnection_uri = {self.uri}\n"
 
     @property
+    def in_place(self) -> tuple[str, ...]:
+        """Put before a command: its clients find this daemon at /run/libvirt, as on a host."""
+        unshare = ("unshare", "--mount", "--propagation", "private")
+        return (*unshare, "sh", "-c", _IN_PLACE, str(self.root))
+
+    @property
     def log(self) -> Path:
-        """libvirtd's own log."""
-        return self.root / "log" / "libvirtd.log"
+        """The daemon's own log."""
+        return self.root / "log" / f"{self.name}.log"
 
     @property
     def bin(self) -> Path:
@@ -157,7 +209,7 @@ class Libvirtd:
             return None
         for pid in descendants(self._init.pid):
             try:
-                if Path(f"/proc/{pid}/comm").read_text().strip() == "libvirtd":
+                if Path(f"/proc/{pid}/comm").read_text().strip() == self.name:
                     state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
                     return None if state == "Z" else pid
             except OSError:
@@ -169,7 +221,7 @@ class Libvirtd:
     def start(self) -> Libvirtd:
         """Start it and wait until it accepts connections."""
         need_root()
-        daemon = program("libvirtd")
+        daemon = virtqemud() if self.modular else program("libvirtd")
         if self.kvm != "absent" and not Path("/dev/kvm").exists():
             raise Unavailable("this machine has no /dev/kvm")
         self.root = temporary("libvirt")
@@ -190,7 +242,8 @@ class Libvirtd:
             if self._line() != "ready":
                 raise Unavailable(f"no private namespaces here{tail(self.root / 'init.log')}")
             self.set_kvm(self.kvm)
-            self._command = [daemon, "--pid-file", "/run/libvirt/libvirtd.pid"]
+            pid_file = f"/run/libvirt/{self.name}.pid"
+            self._command = [daemon, "--pid-file", pid_file, *self.arguments]
             self.launch()
         except BaseException:
             self.stop()
@@ -233,7 +286,7 @@ class Libvirtd:
         self.socket.unlink(missing_ok=True)
         self._done(f"start {json.dumps(self._command)}")
         wait_for(
-            "libvirtd",
+            self.name,
             lambda: self.socket.exists() and _accepts(self.socket),
             alive=lambda: self._order("running") == "yes",
             log=self.log,
@@ -335,7 +388,8 @@ class Libvirtd:
         group = "root" if self.user == "root" else "nogroup"
         etc = self.root / "etc"
         (etc / "qemu.conf").write_text(_QEMU_CONF.format(user=self.user, group=group))
-        (etc / "libvirtd.conf").write_text(_LIBVIRTD_CONF.format(extra=self.config))
+        config = _LIBVIRTD_CONF.format(name=self.name, extra=self.config)
+        (etc / f"{self.name}.conf").write_text(config)
         for name in ("nwfilter", "qemu/networks"):
             source = Path("/etc/libvirt") / name
             if source.is_dir():

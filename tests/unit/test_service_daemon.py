@@ -313,17 +313,37 @@ def test_a_pass_with_anything_open_is_not_quiet(settings: Settings) -> None:
 
 def test_b45_sockets_of_libvirt_live_and_dead(tmp_path: Path) -> None:
     place = temporary("sockets")  # a socket's path must be short
-    live, dead = place / "libvirt-sock", place / "virtqemud-sock"
+    modular, proxy = place / "virtqemud-sock", place / "libvirt-sock"
+    paths = (str(modular), str(proxy), str(tmp_path / "none"))
+    assert checkhost.libvirt_sockets(paths) == {}
+    assert checkhost.libvirt_kind("qemu:///system", paths) == "libvirt elsewhere"
     with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
-        one.bind(str(live))
+        one.bind(str(proxy))
         one.listen()
-        two.bind(str(dead))
-        found = checkhost.libvirt_sockets((str(live), str(dead), str(tmp_path / "none")))
+        assert checkhost.libvirt_kind("qemu:///system", paths) == "monolithic libvirtd"
+        two.bind(str(modular))
+        assert checkhost.libvirt_sockets(paths) == {str(modular): "dead", str(proxy): "live"}
+        assert checkhost.libvirt_kind("qemu:///system", paths) == "monolithic libvirtd"
+        two.listen()
+        one.settimeout(0.1)
+        while True:  # what knocked so far
+            try:
+                one.accept()[0].close()
+            except socket.timeout:
+                break
+        assert checkhost.libvirt_sockets(paths) == {str(modular): "live", str(proxy): "not tried"}
+        with pytest.raises(socket.timeout):  # behind systemd a knock would start that daemon
+            one.accept()
+        for uri, kind in (
+            ("qemu:///system", "modular virtqemud"),
+            ("qemu:///system?mode=direct", "modular virtqemud"),
+            (f"qemu:///system?socket={modular}", "modular virtqemud"),
+            ("qemu:///system?mode=legacy", "virtproxyd or monolithic libvirtd"),
+            (f"qemu:///system?socket={proxy}", "virtproxyd or monolithic libvirtd"),
+            ("qemu:///system?socket=/elsewhere", "libvirt elsewhere"),
+        ):
+            assert checkhost.libvirt_kind(uri, paths) == kind
     remove(place)
-    assert found == {str(live): "live", str(dead): "dead"}
-    assert checkhost.libvirt_kind(found) == "monolithic libvirtd"
-    assert checkhost.libvirt_kind({"/x/virtqemud-sock": "live"}) == "modular virtqemud"
-    assert checkhost.libvirt_kind({}) == "libvirt elsewhere"
 
 
 def test_kvm_as_qemu_sees_it(tmp_path: Path) -> None:
