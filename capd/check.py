@@ -12,16 +12,15 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Optional
 
-from capd import checkhost, config, credentials, metrics
+from capd import checkcloud, checkhost, config, credentials, metrics, traits
 from capd.config import Settings
 from capd.discover import discover
 from capd.errors import CapdError, LibvirtError
-from capd.facts import Discovery, Support
+from capd.facts import Discovery
+from capd.findings import Finding, Level, fail, good, warn
 from capd.hypervisor import Hypervisor
 from capd.live import LiveWitness
 from capd.store import DATABASE, Store
@@ -31,36 +30,6 @@ _TIME_ERROR = 5
 
 #: megabytes that ought to be free where the state is
 _FREE = 50
-
-
-class Level(str, Enum):
-    """How a check came out, the worst last."""
-
-    PASS = "PASS"  # noqa: S105 - no password
-    WARN = "WARN"
-    FAIL = "FAIL"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line: `subject` was checked, `text` is what was found, `cure` what to do about it."""
-
-    level: Level
-    subject: str
-    text: str
-    cure: Optional[str] = None
-
-
-def good(subject: str, text: str) -> Finding:
-    return Finding(Level.PASS, subject, text)
-
-
-def warn(subject: str, text: str, cure: Optional[str] = None) -> Finding:
-    return Finding(Level.WARN, subject, text, cure)
-
-
-def fail(subject: str, error: CapdError) -> Finding:
-    return Finding(Level.FAIL, subject, " ".join(str(error).split()), error.cure)
 
 
 def everything(files: tuple[Path, ...]) -> Iterator[Finding]:
@@ -79,9 +48,14 @@ def everything(files: tuple[Path, ...]) -> Iterator[Finding]:
         else:
             discovery = item
     yield from kvm(settings, discovery)
+    assessment = None
     if discovery is not None:
         yield from emulators(discovery)
-    yield from placement(settings, discovery)
+        assessment = traits.assess(discovery, settings.traits, settings.libvirt)
+        for problem in assessment.problems:
+            if problem not in discovery.problems:
+                yield warn("configuration", problem, "correct the option; --dump shows the traits")
+    yield from checkcloud.placement(settings, discovery, assessment)
     yield clock()
     yield from service()
 
@@ -203,48 +177,6 @@ def emulators(discovery: Discovery) -> Iterator[Finding]:
             f"no usable emulator for {discovery.host.arch or 'this host'}",
             "install QEMU for it (qemu-system-x86 and the like)",
         )
-
-
-def placement(settings: Settings, discovery: Optional[Discovery]) -> Iterator[Finding]:
-    """Placement: reached, authenticated, allowed to write; the provider."""
-    from capd.placement import Placement
-    from capd.provider import find, identify
-
-    client = Placement(settings)
-    client.begin()
-    try:
-        known = client.custom_names()
-        yield good("placement", f"reached and authenticated, {len(known)} of capd's names exist")
-        name = _probe_name(settings, discovery)
-        refused = client.create_names([name])
-        if refused:
-            yield fail("placement", refused[name])
-        else:
-            yield good("placement", "allowed to write")
-        hostname = discovery.host.hostname if discovery else ""
-        identity = identify(settings.placement, hostname)
-        if identity.uuid or identity.name:
-            provider = find(client, identity, create=False)
-            yield good("provider", f"{provider.name} ({provider.uuid}), by {provider.how}")
-        else:
-            yield warn("provider", "unknown: libvirt did not give the host's name")
-    except CapdError as error:
-        yield fail("placement", error)
-
-
-def _probe_name(settings: Settings, discovery: Optional[Discovery]) -> str:
-    """A custom name that capd creates in any case."""
-    from capd import traits
-
-    if discovery is None:
-        return "CUSTOM_CAPD_STORAGE_BUS_NVME"
-    assessment = traits.assess(discovery, settings.traits, settings.libvirt)
-    supported = (
-        name
-        for name in assessment.vocabulary
-        if (verdict := assessment.verdicts.get(name)) and verdict.support is Support.YES
-    )
-    return next(supported, assessment.vocabulary[0])
 
 
 def clock() -> Finding:

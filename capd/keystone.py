@@ -77,7 +77,11 @@ def open_session(conf: cfg.ConfigOpts, timeout: float) -> tuple[keystone_session
         ) from None
     except exceptions.MissingRequiredOptions as error:
         missing = ", ".join(option.dest for option in error.options)
-        raise ConfigError(f"[placement] lacks {missing}", culprit=missing) from None
+        raise ConfigError(
+            f"[placement] lacks {missing}, which auth_type {kind} needs",
+            culprit=missing,
+            cure="set it there, or give nova.conf as another --config-file",
+        ) from None
     except (exceptions.ClientException, ValueError, TypeError, ImportError) as error:
         raise ConfigError(
             f"[placement] auth_type {kind}: {type(error).__name__}: {error}",

@@ -6,15 +6,22 @@ From `capd.report` to the daemon, `--once`, `--withdraw`, the metrics and the st
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from capd.plan import Plan
 
 _NAMES_IN_LINE = 12
 
-#: bytes of a request line that web servers take without being told to (uWSGI and gunicorn: 4,094)
-_LONG = 4000
+
+@dataclass
+class Pass:
+    """What has happened so far in one pass; `lacking` are names Placement does not have."""
+
+    added: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
+    changes: list[str] = field(default_factory=list)
+    lacking: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,6 @@ def news(before: Plan, now: Plan, added: Iterable[str], removed: Iterable[str]) 
         if names:
             traits = "trait" if len(names) == 1 else "traits"
             lines.append(f"{label} {len(names)} {traits}: {_some(names)}")
-    if now.query_bytes > _LONG and before.query_bytes <= _LONG and "OWNER_NOVA" in now.others:
-        lines.append(
-            f"nova-compute asks for all traits of this provider in one request line, now"
-            f" {now.query_bytes} bytes: see that Placement's web server takes it"
-            " (docs/reporting.md, Many traits)"
-        )
     fresh = set(now.disagree) - set(before.disagree)
     if fresh:
         lines.append(f"claimed by another agent, but not so: {_some(fresh)}; left alone")

@@ -55,10 +55,14 @@ class Plan:
         return not self.add and not self.remove
 
     @property
+    def after(self) -> tuple[str, ...]:
+        """What the provider shows once this is written."""
+        return tuple(sorted({*self.owned, *self.others, *self.add} - {*self.remove}))
+
+    @property
     def query_bytes(self) -> int:
         """Length of the request line in which nova-compute asks for all traits of a provider."""
-        names = {*self.owned, *self.others, *self.add}
-        return len("GET /traits?name=in: HTTP/1.1") + sum(len(name) + 1 for name in names) - 1
+        return len(f"GET /traits?name=in:{','.join(self.after)} HTTP/1.1")
 
 
 class Judge:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Callable, Optional
 
 from capd import ledger as ledgers
@@ -22,8 +22,9 @@ from capd.config import Settings
 from capd.errors import CapdError, PlacementError
 from capd.jitter import waits
 from capd.ledger import UNCONFIRMED, Intent, Ledger, Shown, is_custom
+from capd.longline import LongLines
 from capd.memory import Knowledge, Memory
-from capd.outcome import Report, news
+from capd.outcome import Pass, Report, news
 from capd.placement import Pause, Placement
 from capd.plan import Judge, Plan
 from capd.provider import Identity, Provider, ProviderMissing, find, identify
@@ -35,16 +36,6 @@ _CONFLICTS, _OUTAGES = 9, 3
 
 #: a plan from the settled ledger, what the provider shows, and the names Placement lacks
 Planner = Callable[[Ledger, Shown, frozenset[str]], Plan]
-
-
-@dataclass
-class _Pass:
-    """What has happened so far in one pass; `lacking` are names Placement does not have."""
-
-    added: set[str] = field(default_factory=set)
-    removed: set[str] = field(default_factory=set)
-    changes: list[str] = field(default_factory=list)
-    lacking: frozenset[str] = frozenset()
 
 
 class Reporter:
@@ -67,6 +58,7 @@ class Reporter:
         self._memory = Memory(store)
         self._client = client or Placement(settings, pause)
         self._vocabulary = Vocabulary(self._client, self._memory)
+        self._lines = LongLines(self._client)
         self._found: Optional[tuple[Identity, Provider]] = None
         self._told = frozenset(override.trait for override in settings.traits.overrides)
         self._last = Plan()
@@ -95,7 +87,7 @@ class Reporter:
         """One pass. Never raises for what the network, Placement or the store can do."""
         judge = Judge(assessment, self._settings.traits.standard)
 
-        def run(done: _Pass) -> Plan:
+        def run(done: Pass) -> Plan:
             known = self._learn(judge, self._memory.knowledge(), judge.names())
             judged: set[str] = set()
 
@@ -105,7 +97,7 @@ class Reporter:
                 rest = plans.leftovers(judge, ledger, shown.traits) - judged
                 judged.update(rest)
                 known = self._learn(judge, known, rest)
-                return plans.make(judge, known, ledger, shown, lacking)
+                return self._lines.bounded(plans.make(judge, known, ledger, shown, lacking))
 
             self._vocabulary.ensure(assessment.vocabulary)
             if self._vocabulary.checked:
@@ -118,7 +110,7 @@ class Reporter:
     def withdraw(self, dry_run: bool = False) -> Report:
         """Take back what capd owns, by its memory and by its prefix; names stay defined."""
 
-        def run(done: _Pass) -> Plan:
+        def run(done: Pass) -> Plan:
             if dry_run:
                 provider = self._provider(create=False)
                 shown = self._client.provider_traits(provider.uuid)
@@ -133,9 +125,9 @@ class Reporter:
 
         return self._run(run)
 
-    def _run(self, run: Callable[[_Pass], Plan]) -> Report:
+    def _run(self, run: Callable[[Pass], Plan]) -> Report:
         self._client.begin()
-        done = _Pass()
+        done = Pass()
         try:
             plan = run(done)
         except CapdError as error:
@@ -188,7 +180,7 @@ class Reporter:
         return after
 
     def _carry_out(
-        self, planner: Planner, done: _Pass, vocabulary: Iterable[str], create: bool
+        self, planner: Planner, done: Pass, vocabulary: Iterable[str], create: bool
     ) -> Plan:
         """Read, plan and write until the plan is empty."""
         provider, shown = self._read(create)
@@ -220,7 +212,7 @@ class Reporter:
         self._finish(provider, ledger, shown, plan)
         return _of(plan, provider)
 
-    def _settle(self, provider: Provider, shown: Shown, done: _Pass) -> Ledger:
+    def _settle(self, provider: Provider, shown: Shown, done: Pass) -> Ledger:
         before = self._memory.ledger(provider.uuid)
         after, contests = ledgers.settle(before, shown, self._told)
         self._memory.keep(provider.uuid, provider.name, before, after)
@@ -230,7 +222,7 @@ class Reporter:
         return after
 
     def _write(
-        self, provider: Provider, ledger: Ledger, shown: Shown, plan: Plan, done: _Pass
+        self, provider: Provider, ledger: Ledger, shown: Shown, plan: Plan, done: Pass
     ) -> tuple[Ledger, Shown]:
         """One PUT, noted before and after; the ledger and the set it led to."""
         intent = _intent(plan, shown, marking=UNCONFIRMED not in done.lacking)
@@ -282,7 +274,8 @@ class Reporter:
         unknown = frozenset(name for name in plan.unknown_to_placement if not is_custom(name))
         after = replace(ledger, unknown=unknown, customs=bool(shown.customs - {UNCONFIRMED}))
         self._memory.keep(provider.uuid, provider.name, ledger, after)
-        self._memory.reported(provider.uuid)
+        if plan.error is None:
+            self._memory.reported(provider.uuid)
 
 
 def _intent(plan: Plan, shown: Shown, marking: bool) -> Intent:

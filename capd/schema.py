@@ -79,6 +79,9 @@ _RECORDS = (
     "CREATE INDEX record_definition_uuid ON record_definition (uuid)",
 )
 
+#: what `set` left in force in place of a kept definition (SHA-256), to tell a later change by hand
+_LEFT = ("ALTER TABLE record_definition ADD COLUMN left_digest TEXT",)
+
 #: one entry per schema version: the statements that lead from the version before to it. Landed
 #: entries never change; a new need is a new entry.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_TRAIT_MEMORY, _RECORDS)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_TRAIT_MEMORY, _RECORDS, _LEFT)

@@ -381,6 +381,14 @@ ARCH_WORDS: dict[str, str] = {
     "openrisc": "OPENRISC",
 }
 
+_ARCHITECTURES = """
+aarch64 alpha armv6l armv7b armv7l cris i686 ia64 lm32 loongarch64 m68k microblaze microblazeel
+mips mips64 mips64el mipsel openrisc parisc parisc64 ppc ppc64 ppc64le ppcemb ppcle riscv32 riscv64
+s390 s390x sh4 sh4eb sparc sparc64 unicore32 x86_64 xtensa xtensaeb
+"""
+#: what libvirt calls architectures (its virArch), whether there is an emulator here or not
+ARCHITECTURES = frozenset(_ARCHITECTURES.split())
+
 HW_ARCH = "HW_ARCH_"
 COMPUTE_ARCH = "COMPUTE_ARCH_"
 CUSTOM = "CUSTOM_CAPD_"

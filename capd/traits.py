@@ -14,6 +14,7 @@ from capd import names
 from capd.config import LibvirtSettings, TraitSettings
 from capd.facts import Discovery, Machine, Source, Support, Trial
 from capd.table import (
+    ARCHITECTURES,
     CATEGORIES,
     COMPUTE_ARCH,
     CUSTOM,
@@ -36,7 +37,11 @@ def assess(discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
         known = verdicts.get(verdict.name)
         if known is None or _RANK[verdict.support] > _RANK[known.support]:
             verdicts[verdict.name] = verdict
-    problems = [*discovery.problems, *_missing_defaults(discovery, libvirt)]
+    problems = [
+        *discovery.problems,
+        *_missing_defaults(discovery, libvirt),
+        *_no_architectures(discovery, traits, libvirt),
+    ]
     for override in traits.overrides:
         if not (override.trait in names.standard_names() or override.trait.startswith(CUSTOM)):
             problems.append(
@@ -65,6 +70,25 @@ def _missing_defaults(discovery: Discovery, libvirt: LibvirtSettings) -> Iterato
                 f"[libvirt] hw_machine_type = {arch}={name}, but this host has no such machine "
                 "type: images that name none cannot start here"
             )
+
+
+def _no_architectures(
+    discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
+) -> Iterator[str]:
+    """Words in the configuration that no architecture is called by, here or anywhere else."""
+    if not discovery.complete:
+        return
+    listed = {row.arch for row in discovery.machines}
+    for option, words in (
+        ("[libvirt] hw_machine_type", sorted(libvirt.machine_types)),
+        ("[traits] emulated", traits.emulated),
+    ):
+        for word in words:
+            if word not in listed and word not in ARCHITECTURES:
+                yield (
+                    f"{option}: {word} is no architecture by libvirt's name, so that nothing "
+                    f"follows from it; this host has {', '.join(sorted(listed)) or 'none'}"
+                )
 
 
 _RANK = {Support.NO: 0, Support.UNKNOWN: 1, Support.YES: 2}

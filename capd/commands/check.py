@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings as they come, or one JSON document at the end."""
     from capd import check
+    from capd.findings import Level
 
     findings = []
     colour = sys.stdout.isatty() and not args.json
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{word}  {finding.subject}: {finding.text}", flush=True)
         if finding.cure:
             print(f"      cure: {finding.cure}")
-    failed = any(finding.level is check.Level.FAIL for finding in findings)
+    failed = any(finding.level is Level.FAIL for finding in findings)
     if args.json:
         rows = [
             {

@@ -23,6 +23,7 @@ exit codes:
   0  nothing is taken away
   1  something is taken away, no instance here uses it
   2  a file cannot be read or compared
+  3  nothing is taken away, but values known before are unknown now: no answer for those
   7  something is taken away that instances here use
 """
 
@@ -65,7 +66,10 @@ def run(args: argparse.Namespace) -> int:
             print(line)
     if found.hits:
         return 7
-    return 1 if found.takes_away else 0
+    if found.takes_away:
+        return 1
+    untold = any(change.unknown for change in found.changes)
+    return 3 if untold or not after.discovery.complete else 0
 
 
 def _document(found: Difference) -> dict[str, Any]:

@@ -70,9 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verbs,
         "restore",
         "put back the definition that the last set replaced",
-        "Byte for byte; the record goes back with it. Again: the one before.",
+        "Byte for byte; the record goes back with it. Again: the one before. Refused where the "
+        "definition was changed by other means since.",
     )
     put_back.add_argument("instance", metavar="INSTANCE", help="uuid or libvirt name")
+    put_back.add_argument(
+        "--force", action="store_true", help="take back what was changed since, too"
+    )
     out = _verb(verbs, "export", "records as lines of JSON, for register on a controller")
     out.add_argument("instance", metavar="INSTANCE", nargs="?", help="only this one")
     into = verbs.add_parser(
@@ -146,7 +150,8 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "list":
         return _print_listing(_list(args, settings), args.as_json)
     if args.verb == "restore":
-        return _print_changed(_local(args, settings).restore(args.instance), args.as_json)
+        done = _local(args, settings).restore(args.instance, args.force)
+        return _print_changed(done, args.as_json)
     backend = _backend(args, settings)
     if args.verb == "set":
         done = backend.set(args.instance, args.properties, args.force)

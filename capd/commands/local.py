@@ -108,9 +108,9 @@ class LocalBackend:
             done = change.set_properties(self._settings, instance, assignments, force, ticker)
         return _changed(done)
 
-    def restore(self, instance: str) -> Changed:
+    def restore(self, instance: str, force: bool) -> Changed:
         """Put back the definition that the last `set` replaced."""
-        return _changed(change.restore(self._settings, instance))
+        return _changed(change.restore(self._settings, instance, force))
 
     def export(self, instance: Optional[str]) -> Sequence[str]:
         """Records as lines of JSON."""

@@ -19,6 +19,7 @@ from capd import properties
 from capd.errors import (
     CapdError,
     DatabaseError,
+    InputError,
     InstanceNotFound,
     InstanceState,
     PropertyValue,
@@ -233,7 +234,11 @@ def _check(instance: Instance, assignments: Sequence[str], release: Release) -> 
             cure="wait until it is done, then give the command again",
         )
     if not assignments:
-        raise CapdError("nothing to set", culprit="--property", cure="give --property NAME=VALUE")
+        raise InputError(
+            "no property to set",
+            culprit="--property",
+            cure="give --property NAME=VALUE at least once",
+        )
     wanted = properties.parse_all(assignments)
     for name, value in wanted.items():
         if not understands_value(release.properties, name, properties.coerce(name, value)):

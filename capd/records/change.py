@@ -17,12 +17,13 @@ import libvirt
 
 from capd.config import Settings
 from capd.discover import Progress, quiet
-from capd.errors import CapdError, HostCannot, InstanceNotFound, InstanceState
+from capd.errors import CapdError, HostCannot, InputError, InstanceNotFound, InstanceState
 from capd.facts import Support
 from capd.hypervisor import Hypervisor
 from capd.properties import is_trait_name, parse_all, validate
 from capd.records import domains, hostfacts, reading, records, redefine
 from capd.records.ability import CATEGORY_OF, Ability
+from capd.records.definitions import Definitions
 from capd.records.reading import Domain
 from capd.records.records import Property, Record, Source
 from capd.records.recordstore import RecordStore
@@ -61,7 +62,7 @@ def set_properties(
     InstanceNotFound, InstanceState, PropertyFormat, PropertyName, PropertyValue, HostCannot.
     """
     if not assignments:
-        raise CapdError("no property to set", cure="give --property NAME=VALUE at least once")
+        raise InputError("no property to set", cure="give --property NAME=VALUE at least once")
     hypervisor = Hypervisor(settings.libvirt)
     try:
         hypervisor.open()
@@ -88,42 +89,61 @@ def set_properties(
         hypervisor.close()
 
 
-def restore(settings: Settings, instance: str) -> Done:
+def restore(settings: Settings, instance: str, force: bool) -> Done:
     """Put back the definition that the last `set` replaced, byte for byte, and the record.
 
-    Raises InstanceNotFound, InstanceState (running, or nothing was kept), HostCannot.
+    Raises InstanceNotFound, InstanceState (running; nothing was kept; changed since, and no
+    `force`), HostCannot.
     """
     hypervisor = Hypervisor(settings.libvirt)
     try:
         hypervisor.open()
         with Store(settings.state_dir / DATABASE) as store:
-            recordstore = RecordStore(store)
             handle = domains.find(hypervisor, instance)
-            uuid = handle.UUIDString()
             redefine.require_stopped(hypervisor, handle, "restore")
-            kept = recordstore.definition(uuid)
-            if kept is None:
-                raise InstanceState(
-                    f"No earlier definition of instance {handle.name()} is kept.",
-                    culprit=instance,
-                    cure="only what image-property set replaced can be restored",
-                )
-            number, at, xml = kept
-            redefine.put(hypervisor, xml)
-            now = time.time()
-
-            domain = reading.read(xml, f"domain {instance}")
-
-            def undo(record: Optional[Record]) -> tuple[Record, str]:
-                if record is None:
-                    return records.begin(domain, Ability(None, waiting=True), now), "recorded"
-                return _undone(recordstore, record, at), "restored"
-
-            record = recordstore.update(uuid, undo, now)
-            recordstore.drop_definition(number)
-            return Done(record, (f"{record.name}: the earlier definition is in force again",))
+            return _restore(hypervisor, store, handle, force)
     finally:
         hypervisor.close()
+
+
+def _restore(hypervisor: Hypervisor, store: Store, handle: libvirt.virDomain, force: bool) -> Done:
+    definitions, recordstore = Definitions(store), RecordStore(store)
+    uuid, name, now = handle.UUIDString(), handle.name(), time.time()
+    kept = definitions.last(uuid)
+    if kept is None:
+        raise InstanceState(
+            f"No earlier definition of instance {name} is kept.",
+            culprit=name,
+            cure="only what image-property set replaced can be restored",
+        )
+    current = redefine.definition(hypervisor, handle)
+    changed = not kept.still_left(current)
+    if changed and not force:
+        raise InstanceState(
+            f"The definition of {name} was changed after the set that would be taken back.",
+            culprit=name,
+            cure="--force takes it back with that change, which is kept for another restore",
+        )
+    # kept before the other is put in force: what somebody did by hand is not to be had again
+    later = definitions.keep(uuid, current, now) if changed else None
+    try:
+        redefine.put(hypervisor, kept.xml)
+    except CapdError:
+        if later is not None:
+            definitions.drop(later)
+        raise
+    if later is not None:
+        definitions.left(later, redefine.definition(hypervisor, handle))
+    domain = reading.read(kept.xml, f"domain {name}")
+
+    def undo(record: Optional[Record]) -> tuple[Record, str]:
+        if record is None:
+            return records.begin(domain, Ability(None, waiting=True), now), "recorded"
+        return _undone(recordstore, record, kept.at), "restored"
+
+    record = recordstore.update(uuid, undo, now)
+    definitions.drop(kept.number)
+    return Done(record, (f"{name}: the earlier definition is in force again",))
 
 
 def _target(hypervisor: Hypervisor, store: RecordStore, instance: str) -> _Target:
@@ -195,7 +215,7 @@ def _apply(
             hypervisor,
             handle,
             {name: value for name, value in values.items() if not is_trait_name(name)},
-            lambda xml: _keep(store, record.uuid, xml, now),
+            lambda xml: _keep(Definitions(store.store), record.uuid, xml, now),
         )
         messages += _unseen(unseen)
         domain = reading.read(redefine.definition(hypervisor, handle), record.name)
@@ -212,9 +232,18 @@ def _apply(
     return Done(after, tuple(messages), tuple(warnings))
 
 
-def _keep(store: RecordStore, uuid: str, xml: str, now: float) -> Callable[[], None]:
-    number = store.keep_definition(uuid, xml, now)
-    return lambda: store.drop_definition(number)
+def _keep(
+    definitions: Definitions, uuid: str, xml: str, now: float
+) -> Callable[[Optional[str]], None]:
+    number = definitions.keep(uuid, xml, now)
+
+    def kept(made: Optional[str]) -> None:
+        if made is None:
+            definitions.drop(number)
+        else:
+            definitions.left(number, made)
+
+    return kept
 
 
 def _exact_machine(target: _Target, values: Mapping[str, str], ability: Ability) -> Optional[str]:

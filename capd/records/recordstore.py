@@ -143,27 +143,6 @@ class RecordStore:
         )
         return tuple(Event(*row) for row in rows)
 
-    def keep_definition(self, uuid: str, xml: str, now: float) -> int:
-        """Keep a domain's definition as it was before capd changed it; returns its number."""
-        with self.store.transaction() as connection:
-            cursor = connection.execute(
-                "INSERT INTO record_definition (uuid, at, xml) VALUES (?, ?, ?)", (uuid, now, xml)
-            )
-            return int(cursor.lastrowid or 0)
-
-    def drop_definition(self, number: int) -> None:
-        """Forget a kept definition, because it is in force again or was never replaced."""
-        with self.store.transaction() as connection:
-            connection.execute("DELETE FROM record_definition WHERE id = ?", (number,))
-
-    def definition(self, uuid: str) -> Optional[tuple[int, float, str]]:
-        """Number, time and XML of the definition kept last, None if there is none."""
-        rows = self.store.rows(
-            "SELECT id, at, xml FROM record_definition WHERE uuid = ? ORDER BY id DESC LIMIT 1",
-            (uuid,),
-        )
-        return tuple(rows[0]) if rows else None
-
     @contextmanager
     def bulk(self) -> Iterator[None]:
         """Many updates, flushed to the disk together at the end.

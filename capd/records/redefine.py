@@ -56,31 +56,33 @@ def redefine(
     hypervisor: Hypervisor,
     domain: libvirt.virDomain,
     values: Mapping[str, str],
-    keep: Callable[[str], Callable[[], None]],
+    keep: Callable[[str], Callable[[Optional[str]], None]],
 ) -> tuple[str, ...]:
     """Give `domain` the devices of `values`; all of them or none.
 
     `keep` is called with the old definition before it is replaced, and not at all if nothing has
-    to change; what it returns is called if it is not replaced after all. Returns the properties
-    that the domain shows nowhere, because it has no such device. Raises HostCannot if libvirt
-    refuses; nothing has changed then.
+    to change; what it returns is called with the definition that is in force then, None if the
+    old one was not replaced after all. Returns the properties that the domain shows nowhere,
+    because it has no such device. Raises HostCannot if libvirt refuses; nothing has changed then.
     """
     old = definition(hypervisor, domain)
     new, unseen = rewrite(old, values, f"domain {domain.name()}")
     if new == old:
         return unseen
     _validate(hypervisor, old, new)
-    forget = keep(old)
+    kept = keep(old)
     try:
         put(hypervisor, new)
     except CapdError:
-        forget()
+        kept(None)
         raise
-    problem = _difference(definition(hypervisor, domain), values, unseen)
+    made = definition(hypervisor, domain)
+    problem = _difference(made, values, unseen)
     if problem is not None:
         put(hypervisor, old)
-        forget()
+        kept(None)
         raise HostCannot(f"{problem}; the old definition is in force again", culprit="libvirt")
+    kept(made)
     return unseen
 
 

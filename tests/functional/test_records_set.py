@@ -43,6 +43,7 @@ DYING = """
 import os, sys
 from capd import cli
 from capd.hypervisor import Hypervisor
+from capd.records.definitions import Definitions
 from capd.records.recordstore import RecordStore
 left = [int(sys.argv[1])]
 def dying(function):
@@ -55,7 +56,8 @@ def dying(function):
     return call
 for kind, names in (
     (Hypervisor, ("call",)),
-    (RecordStore, ("keep_definition", "drop_definition", "update")),
+    (Definitions, ("keep", "left", "drop")),
+    (RecordStore, ("update",)),
 ):
     for name in names:
         setattr(kind, name, dying(getattr(kind, name)))
@@ -379,8 +381,29 @@ def test_what_the_domain_has_no_device_for_is_said(run: Run, connection: Any, im
     assert "hw_cdrom_bus is recorded only" in out
     assert domain.XMLDesc(WHOLE) == before
     code, _, err = run("set", "changed")
-    assert code == 1
+    assert code == 2
     assert "no property to set" in err
+
+
+def test_restore_spares_what_was_changed_by_hand(run: Run, connection: Any, image: Path) -> None:
+    domain = connection.defineXML(guest(image))
+    before = domain.XMLDesc(WHOLE)
+    assert run("set", "--property", "hw_disk_bus=scsi", "changed")[0] == 0
+    by_hand = domain.XMLDesc(WHOLE).replace("<vcpu placement='static'>1<", "<vcpu>3<")
+    assert "<vcpu>3<" in by_hand
+    by_hand = connection.defineXML(by_hand).XMLDesc(WHOLE)
+    code, out, err = run("restore", "changed")
+    assert (code, out) == (3, "")
+    assert err == (
+        "capd: The definition of changed was changed after the set that would be taken back. "
+        "(--force takes it back with that change, which is kept for another restore)\n"
+    )
+    assert domain.XMLDesc(WHOLE) == by_hand
+    assert run("restore", "--force", "changed")[0] == 0
+    assert domain.XMLDesc(WHOLE) == before
+    assert run("restore", "changed")[0] == 0
+    assert domain.XMLDesc(WHOLE) == by_hand
+    assert run("restore", "changed")[0] == 3
 
 
 def test_an_instance_that_left_may_be_set(run: Run, connection: Any, image: Path) -> None:
@@ -411,8 +434,9 @@ def test_killed_at_each_step_of_a_set_nothing_is_lost(
     replaced = 0
     for step in range(1, 60):
         command = [sys.executable, "-c", DYING, str(step), *setting]
-        code = subprocess.run(command, capture_output=True, cwd=ROOT).returncode
-        assert code in (0, -9)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        code = done.returncode
+        assert code in (0, -9), done.stderr
         now = domain.XMLDesc(WHOLE)
         if now != old:
             # the old definition was kept before it was replaced

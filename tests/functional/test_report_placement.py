@@ -246,6 +246,28 @@ for number in range(100000):
 """
 
 
+def test_novas_line_that_the_server_refuses_is_not_made_longer(tmp_path: Path) -> None:
+    """A real gunicorn with its default limit, which answers 400 and closes the connection."""
+    many = {f"CUSTOM_CAPD_{number:03}_{'X' * 30}": YES for number in range(100)}
+    cloud = Placement()
+    cloud.line_limit = 4094
+    with cloud as placement:
+        uuid = placement.client.create_provider("long-host", traits=["COMPUTE_NODE", GOLD])
+        reporter = reporter_for(placement, tmp_path / "long", "long-host")
+        report = reporter.report(assess(**many))
+        assert report.error is not None
+        assert report.error.startswith(
+            "100 traits are not added: Placement's web server refuses the request line of "
+        )
+        assert report.added == ()
+        assert set(placement.client.traits(uuid)) == {"COMPUTE_NODE", GOLD}
+        placement.down()
+        placement.line_limit = 0
+        placement.launch()
+        assert reporter.report(assess(**many)).ok
+        assert set(placement.client.traits(uuid)) == {"COMPUTE_NODE", GOLD, *many}
+
+
 def test_b70_killed_again_and_again(placement: Placement, tmp_path: Path) -> None:
     client = placement.client
     uuid = client.create_provider("mortal", traits=[GOLD, VGA])

@@ -260,6 +260,7 @@ def test_b41_idle_connection_lives_and_has_its_event_loop(make: Make) -> None:
         assert case.service.messages == before
 
 
+@pytest.mark.timeout(3600)
 def test_reconnects_leak_nothing(make: Make, hypervisor: Libvirtd) -> None:
     """Real restarts of libvirtd; descriptors and threads as before, memory flat."""
     count = 500 if WIDE else 12

@@ -1,6 +1,6 @@
 """Serve a peer's WSGI application; run by the peer's own Python, not by capd's.
 
-    python serve.py APPLICATION FD WORKERS THREADS ACCESS_LOG
+    python serve.py APPLICATION FD WORKERS THREADS ACCESS_LOG LINE_LIMIT
 
 APPLICATION is `module:attribute`; FD a listening socket that was inherited. SQLite gets the two
 things that concurrent writers need there and that a deployment on a server does not: each
@@ -56,7 +56,7 @@ class Server(gunicorn.app.base.BaseApplication):  # type: ignore[misc]
 
 def main(arguments: list[str]) -> None:
     """Serve until a signal ends it."""
-    application, descriptor, workers, threads, access_log = arguments
+    application, descriptor, workers, threads, access_log, line_limit = arguments
     sys.argv = sys.argv[:1]
     Server(
         application,
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> None:
             "threads": int(threads),
             "worker_class": "gthread",
             "keepalive": 75,
-            "limit_request_line": 8190,  # Apache's; nova-compute names all traits in one line
+            "limit_request_line": int(line_limit),
             "timeout": 300,
             "graceful_timeout": 1,
             "accesslog": access_log,

@@ -50,6 +50,9 @@ class Service:
     peer: ClassVar[str]
     application: ClassVar[str]
 
+    #: bytes of a request line that the server takes, 0 for any: nova-compute's are long
+    line_limit = 0
+
     def __init__(self, *, workers: int = 1, threads: int = 8) -> None:
         self.workers = workers
         self.threads = threads
@@ -106,7 +109,7 @@ class Service:
         with listen(self.port) as sock:
             sock.set_inheritable(True)
             command = [self.python, "-I", _SERVE, self.application, sock.fileno()]
-            command += [self.workers, self.threads, self.access_log]
+            command += [self.workers, self.threads, self.access_log, self.line_limit]
             self._server = spawn(
                 command,  # type: ignore[arg-type]
                 self.log,

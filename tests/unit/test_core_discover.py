@@ -294,6 +294,22 @@ def test_a_default_machine_type_that_is_not_there_is_a_problem() -> None:
     assert run(Script(documents={**Q35S}), chosen)[1].problems == ()
 
 
+def test_a_slip_in_an_architecture_is_a_problem_and_one_that_is_elsewhere_is_not() -> None:
+    settings = config.load()
+    chosen = replace(
+        settings,
+        libvirt=replace(settings.libvirt, machine_types={"X86_64": "q35", "aarch64": "virt"}),
+        traits=replace(settings.traits, emulated=("arm64", "s390x")),
+    )
+    _, found = run(Script(documents={**Q35S}), chosen)
+    assert found.problems == (
+        "[libvirt] hw_machine_type: X86_64 is no architecture by libvirt's name, so that nothing "
+        "follows from it; this host has x86_64",
+        "[traits] emulated: arm64 is no architecture by libvirt's name, so that nothing "
+        "follows from it; this host has x86_64",
+    )
+
+
 def test_b32_overrides_are_applied_and_shown() -> None:
     settings = config.load()
     chosen = replace(

@@ -150,7 +150,9 @@ def test_nothing_is_taken_away_by_nothing(tmp_path: Path, diff: Callable[..., An
     assert diff(str(BOOKWORM), str(TRIXIE))[0] == 1
 
 
-def test_unknown_is_not_taken_away(tmp_path: Path, settings: Settings) -> None:
+def test_unknown_is_not_taken_away(
+    tmp_path: Path, settings: Settings, diff: Callable[..., Any]
+) -> None:
     def dump(video: Any, error: Any = None) -> Path:
         machine = {
             "arch": "x86_64",
@@ -173,11 +175,16 @@ def test_unknown_is_not_taken_away(tmp_path: Path, settings: Settings) -> None:
         )
         return path
 
-    before = snapshot.load(dump(["qxl", "vga"]), settings)
+    first = dump(["qxl", "vga"])
+    before = snapshot.load(first, settings)
     for after in (dump(None), dump(None, "cannot be asked")):
         found = difference.compare(before, snapshot.load(after, settings))
         assert not found.takes_away
         assert [(one.lost, one.unknown) for one in found.changes] == [((), ("qxl", "vga"))]
+        code, out, _ = diff(str(first), str(after))
+        assert code == 3
+        assert "unknown by now:\n  x86_64 pc: video_model qxl vga (pc)\n" in out
+        assert diff(str(after), str(first))[0] == 0
     assert difference.compare(before, snapshot.load(dump([]), settings)).changes[0].lost == (
         "qxl",
         "vga",

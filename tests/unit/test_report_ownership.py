@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -411,16 +412,68 @@ def test_a_full_disk_writes_nothing_standard(host: FakeHost) -> None:
     assert host.traits == {A, BOCHS, IDE, GOLD}
 
 
-def test_a_line_of_novas_that_grows_long_is_pointed_out_once(host: FakeHost) -> None:
+def _refuse_long_lines(host: FakeHost, limit: int) -> None:
+    def hook(method: str, path: str) -> Any:
+        return (414, None) if len(f"{method} {path} HTTP/1.1") > limit else None
+
+    host.client.hook = hook
+
+
+def test_traits_are_held_back_where_nova_compute_could_not_name_them_all(host: FakeHost) -> None:
+    """B31's neighbour: what capd adds makes Nova's request line longer than the server takes."""
     many = {f"CUSTOM_CAPD_{number:03}_{'X' * 30}": YES for number in range(100)}
-    host.fake.names.add("OWNER_NOVA")
+    host.fake.names |= {"COMPUTE_NODE"}
+    host.fake.change(host.uuid, add=["COMPUTE_NODE"])
+    host.report(**{A: YES, B: YES})
+    host.report(**{A: YES, B: NO})
+    _refuse_long_lines(host, 4094)
+    report = host.report(**many, **{A: YES, B: NO})
+    wanted = {A, GOLD, "COMPUTE_NODE", *many}
+    size = len(f"GET /traits?name=in:{','.join(wanted)} HTTP/1.1")
+    assert report.error == (
+        "100 traits are not added: Placement's web server refuses the request line of "
+        f"{size} bytes in which nova-compute would ask for all traits of this provider, and could "
+        "then update it no more (raise the server's limit: docs/reporting.md, Many traits)"
+    )
+    # a removal goes through all the same, and is not repeated
+    assert report.removed == (B,)
+    assert host.traits == {A, GOLD, "COMPUTE_NODE"}
+    assert host.report(**many, **{A: YES, B: NO}).changes == ()
+    _refuse_long_lines(host, 65536)
+    assert host.report(**many, **{A: YES, B: NO}).ok
+    assert host.traits == wanted
+
+
+def test_a_long_line_is_tried_once_and_only_for_novas_providers(host: FakeHost) -> None:
+    many = {f"CUSTOM_CAPD_{number:03}_{'X' * 30}": YES for number in range(100)}
+
+    def tried() -> int:
+        return len([path for _, path, _ in host.fake.log if len(path) > 4000])
+
+    assert host.report(**many).ok
+    assert tried() == 0
+    host.fake.names |= {"OWNER_NOVA"}
     host.fake.change(host.uuid, add=["OWNER_NOVA"])
-    assert not [line for line in host.report(**{A: YES}).changes if "one request line" in line]
-    report = host.report(**many, **{A: YES})
-    line = f"GET /traits?name=in:{','.join(host.traits)} HTTP/1.1"
-    assert [one for one in report.changes if "one request line" in one] == [
-        "nova-compute asks for all traits of this provider in one request line, now"
-        f" {len(line)} bytes: see that Placement's web server takes it"
-        " (docs/reporting.md, Many traits)"
-    ]
-    assert host.report(**many, **{A: YES}).changes == ()
+    assert host.report(**many, **{A: YES}).ok
+    assert tried() == 1
+    fewer = dict(list(many.items())[:-1])
+    assert host.report(**fewer, **{A: YES, B: YES}).ok
+    assert host.report(**many, **{A: YES, B: YES}).ok
+    assert tried() == 2
+    assert host.report(**many, **{A: YES, B: YES}).requests == 1
+
+
+def test_an_outage_is_not_taken_for_a_line_that_is_too_long(host: FakeHost) -> None:
+    many = {f"CUSTOM_CAPD_{number:03}_{'X' * 30}": YES for number in range(100)}
+    host.fake.names |= {"COMPUTE_NODE"}
+    host.fake.change(host.uuid, add=["COMPUTE_NODE"])
+    host.report(**{A: YES})
+
+    def hook(method: str, path: str) -> Any:
+        return (503, None) if path.startswith("/traits?name=in:") else None
+
+    host.client.hook = hook
+    error = host.report(**many, **{A: YES}).error
+    assert error is not None
+    assert "is unavailable" in error
+    assert host.traits == {A, GOLD, "COMPUTE_NODE"}

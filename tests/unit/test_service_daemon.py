@@ -20,6 +20,7 @@ from capd.daemon import Daemon
 from capd.errors import ConfigError, LibvirtError, PlacementError
 from capd.events import Event, EventKind
 from capd.facts import Source, Support
+from capd.findings import Level
 from capd.health import Health
 from capd.ledger import Shown
 from capd.notify import Notifier
@@ -373,7 +374,7 @@ def test_check_of_a_bad_configuration_ends_there(tmp_path: Path) -> None:
     path = tmp_path / "capd.conf"
     path.write_text("[traits]\nstandart = never\n")
     (finding,) = check.everything((path,))
-    assert finding.level is check.Level.FAIL
+    assert finding.level is Level.FAIL
     assert finding.cure == "did you mean standard?"
 
 
@@ -385,7 +386,7 @@ def test_check_goes_on_after_a_failure(settings: Settings) -> None:
     assert ("configuration", "PASS") in by
     assert ("store", "PASS") in by
     assert {"kvm", "clock"} <= {found.subject for found in findings}
-    assert all(found.cure for found in findings if found.level is check.Level.FAIL)
+    assert all(found.cure for found in findings if found.level is Level.FAIL)
 
 
 def test_b73_check_lists_overrides(tmp_path: Path) -> None:

@@ -145,7 +145,10 @@ def test_b50_request_spec_left_behind_is_shown_and_mended(twins: Twins) -> None:
 @on_sqlite
 def test_nothing_to_set(twins: Twins) -> None:
     code, _, err = capd(twins, "set", ident("untouched"))
-    assert (code, err) == (1, "capd: nothing to set (give --property NAME=VALUE)\n")
+    assert (code, err) == (
+        2,
+        "capd: no property to set (give --property NAME=VALUE at least once)\n",
+    )
 
 
 @on_sqlite
