@@ -144,9 +144,10 @@ class Repeats:
         count, since = self._count.pop(stage), self._since.pop(stage)
         del self._last[stage]
         self._log.info(
-            "%s: works again after %d failures in %d s",
+            "%s: works again after %d %s in %d s",
             stage,
             count,
+            "failure" if count == 1 else "failures",
             time.monotonic() - since,
             extra=fields(stage=stage),
         )

@@ -40,6 +40,9 @@ class Reply(Protocol):
     @property
     def body(self) -> bytes: ...
 
+    @property
+    def endpoint(self) -> str: ...
+
 
 class Api(Protocol):
     """The client of `capd.placement`, as far as it is needed here."""
@@ -180,7 +183,8 @@ class Providers:
         """One request's answer as JSON. Raises PlacementError."""
         self.requests += 1
         version = ".".join(map(str, self._version)) if self.requests > 1 else "1.0"
-        return parse(self._api.get(path, version).body, path)
+        answer = self._api.get(path, version)
+        return parse(answer.body, f"Placement at {answer.endpoint}", path)
 
     def _hosts(self, terms: Sequence[str]) -> frozenset[str]:
         """The hosts that satisfy `terms` (traits, `!` before what must be absent)."""
@@ -237,12 +241,16 @@ class Providers:
         return min((major, minor), _NEWEST)
 
 
-def parse(body: bytes, path: str) -> Any:
+def parse(body: bytes, peer: str, path: str) -> Any:
     """JSON without what makes an answer long: links, and the traits in allocation candidates."""
     try:
         return json.loads(body, object_hook=_without_links)
     except (ValueError, RecursionError):
-        raise PlacementError(f"Placement answered {path} with no JSON", culprit=path) from None
+        raise PlacementError(
+            f"{peer} answered with something that is not JSON (GET {path.split('?')[0]})",
+            culprit=peer,
+            cure="check that the endpoint is Placement's and no web page or proxy answers for it",
+        ) from None
 
 
 def _without_links(row: dict[str, Any]) -> Optional[dict[str, Any]]:

@@ -22,6 +22,7 @@ from capd.match.flavors import Flavor
 from capd.match.hosts import Answer, find
 from capd.match.providers import Api, Reply
 from capd.placement import Placement as Client
+from tests.fake_placement import FakePlacement, FakeServer
 from tests.rig.placement import Placement
 
 BOTH = {
@@ -120,8 +121,9 @@ class Older:
         @dataclass
         class Changed:
             body: bytes
+            endpoint: str
 
-        return Changed(json.dumps(versions).encode())
+        return Changed(json.dumps(versions).encode(), reply.endpoint)
 
 
 def fits(answer: Answer) -> list[str]:
@@ -399,6 +401,26 @@ def test_exit_code_where_placement_cannot_be_asked(tmp_path: Path, cloud: Cloud)
     assert done.returncode == 3
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+def test_a_web_page_in_place_of_placement_is_named(tmp_path: Path, cloud: Cloud) -> None:
+    with FakeServer(FakePlacement()) as server:
+
+        def page(handler: Any, method: str, path: str) -> bool:
+            handler.reply(200, b"<html>It works!</html>", "text/html")
+            return True
+
+        server.script = page
+        settings = tmp_path / "capd.conf"
+        settings.write_text(
+            f"[placement]\nauth_type = admin_token\nendpoint = {server.url}\ntoken = admin\n"
+        )
+        done = capd(Cloud(cloud.service, settings), "--property", "hw_disk_bus=ide")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        f"capd: Placement at {server.url} answered with something that is not JSON (GET /) (check "
+        "that the endpoint is Placement's and no web page or proxy answers for it)\n"
+    )
 
 
 def test_the_table_says_no_host_loudly(cloud: Cloud) -> None:
