@@ -218,6 +218,11 @@ class Reporter:
         self._memory.keep(provider.uuid, provider.name, before, after)
         if before.missing or shown.generation < before.generation:
             done.changes.append(f"provider {provider.name} was made anew; reporting afresh")
+        elif before.generation == -1 and shown.customs:
+            done.changes.append(
+                f"{len(shown.customs)} traits of capd's are on {provider.name} from before "
+                "capd.db: taken over; standard traits there count as somebody else's"
+            )
         done.changes += [f"contested: {contest.line()}" for contest in contests]
         return after
 
