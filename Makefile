@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: help demo test unit functional test-pythons lint bench test-wide pages clean install deb
+.PHONY: help demo test unit functional test-pythons lint bench test-wide pages clean install deb rpm
 
 help:
 	@echo 'make demo        discover on a private libvirt, report to a private Placement, show it'
@@ -15,6 +15,7 @@ help:
 	@echo 'make lint        ruff and mypy'
 	@echo 'make bench       measure against the goals and against Nova'
 	@echo 'make deb         a Debian package in dist/'
+	@echo 'make rpm         an RPM in dist/, on the distribution it is for'
 	@echo 'make install     into DESTDIR, as a distribution lays it out'
 	@echo 'make pages       make the sample configuration and its reference anew'
 	@echo 'make clean       remove what these made here (not the shared cache)'
@@ -67,6 +68,9 @@ install:
 deb:
 	@PYTHON=$(PYTHON) tests/rig/setup lint
 	@PYTHON=$(VENV)/python packaging/deb dist
+
+rpm:
+	@PYTHON=$(firstword $(wildcard $(VENV)/python) $(PYTHON)) packaging/rpm dist
 
 clean:
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
