@@ -134,10 +134,14 @@ class Case:
     def traits(self) -> set[str]:
         return set(self._placement.client.traits(self.uuid))
 
+    def rested(self) -> bool:
+        """Whether the last pass is over, and was good."""
+        return self.service.passed() and "; now: " not in self.service.status
+
     def settle(self) -> set[str]:
         """Wait for the first good passes; the traits then."""
         self.service.wait("traits", lambda: self.traits() >= FOREIGN | KNOWN, 90)
-        self.service.wait("a good pass", self.service.passed, 60)
+        self.service.wait("a good pass", self.rested, 60)
         return self.traits()
 
 
@@ -226,11 +230,10 @@ def test_killed_and_restarted_again_and_again(virtqemud: Libvirtd, case: Case) -
             time.sleep(0.1 * (turn % 7))
             virtqemud.launch()
         case.service.wait("a new pass", lambda old=old: case.service.begun() > old, 40)
-        case.service.wait("a good pass", case.service.passed, 40)
+        case.service.wait("its good end", case.rested, 40)
         seconds.append(time.monotonic() - begun)
         assert case.traits() == settled
         if turn >= 3:
-            wait_for("rest", lambda: "; now: " not in case.service.status, 20)
             samples.append(case.service.resources())
     descriptors, threads, resident = (list(column) for column in zip(*samples))
     print(

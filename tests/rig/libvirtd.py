@@ -113,7 +113,8 @@ def virtqemud() -> str:
 
 def libvirt_package(root: str = "/") -> str:
     """The source version of libvirt's Debian package under `root`, `unknown` if there is none."""
-    query = ["dpkg-query", f"--root={root}", "-W", "-f", "${source:Version}", "libvirt0"]
+    database = f"--admindir={Path(root) / 'var/lib/dpkg'}"
+    query = ["dpkg-query", database, "-W", "-f", "${source:Version}", "libvirt0"]
     try:
         done = subprocess.run(query, capture_output=True, text=True)
     except FileNotFoundError:

@@ -31,6 +31,7 @@ from tests.rig.base import (
     temporary,
     wait_for,
 )
+from tests.rig.libvirtd import libvirt_package
 
 TREES = CACHE / "trees"
 
@@ -50,6 +51,14 @@ def tree(suite: str) -> Path:
     if done.returncode != 0:
         raise Unavailable(f"no tree of {suite}: {done.stderr.strip()[-300:]}")
     return Path(done.stdout.strip().splitlines()[-1])
+
+
+def virtqemud(suite: str) -> Path:
+    """What `tests/rig/virtqemud` built for the libvirt in a suite's tree. Unavailable if not."""
+    built = CACHE / "virtqemud" / libvirt_package(str(tree(suite)))
+    if not (built / ".complete").exists():
+        raise Unavailable(f"no {built} (make test-wide builds it with tests/rig/virtqemud)")
+    return built / "usr"
 
 
 _KVM = Path("/dev/kvm")
@@ -176,6 +185,11 @@ class Machine:
         """Install a package file with dpkg; its output. Broken if dpkg is not content."""
         shutil.copy(deb, self.files / "root" / deb.name)
         return self.run("dpkg", "--force-confold", "-i", f"/root/{deb.name}")
+
+    def install_virtqemud(self) -> None:
+        """Put virtqemud, as built for this suite, and its units beside libvirtd; enable none."""
+        shutil.copytree(virtqemud(self.suite), self.files / "usr", dirs_exist_ok=True)
+        self.run("systemctl", "daemon-reload")
 
     def property(self, name: str, unit: str = "capd.service") -> str:
         """One property of a unit, as `systemctl show` gives it."""
