@@ -146,10 +146,11 @@ def test_b43_libvirtd_stopped_is_abandoned_and_comes_back(
         case.settle()
         hypervisor.pause()
         case.service.failing("libvirt", timeout=40)
-        begun = time.monotonic()
-        time.sleep(15)
+        begun, seconds = time.monotonic(), 300 if WIDE else 15
+        time.sleep(seconds)
         pings = [at for at in case.service.pings() if at > begun]
-        assert len(pings) >= 25  # every third of a second, while every call is abandoned in time
+        # every third of a second, while every call is abandoned in time
+        assert len(pings) >= seconds * 5 / 3
         case.kept()
         hypervisor.resume()
         case.recovered(90)
