@@ -23,7 +23,7 @@ from capd.facts import Discovery
 from capd.findings import Finding, Level, fail, good, warn
 from capd.hypervisor import Hypervisor
 from capd.live import LiveWitness
-from capd.store import DATABASE, Store
+from capd.store import DATABASE, LOCK, Store
 
 #: adjtimex(2) returns this where nothing keeps the clock in step
 _TIME_ERROR = 5
@@ -72,6 +72,8 @@ def configuration(settings: Settings) -> Iterator[Finding]:
                 f"chmod 0640 {path}",
             )
     for override in settings.traits.overrides:
+        if not traits.known_name(override.trait):
+            continue  # said below, with everything else that names what is not there
         sign = "supported" if override.present else "not supported"
         yield warn(
             "configuration",
@@ -89,6 +91,12 @@ def configuration(settings: Settings) -> Iterator[Finding]:
 def store(settings: Settings) -> Iterator[Finding]:
     """The state database and the disk it is on."""
     path = settings.state_dir / DATABASE
+    existing = next(parent for parent in (settings.state_dir, *path.parents) if parent.exists())
+    if not existing.is_dir():
+        yield Finding(
+            Level.FAIL, "store", f"{existing} is no directory", "set another [DEFAULT] state_dir"
+        )
+        return
     try:
         with Store(path, read_only=True) as opened:
             records = opened.rows("SELECT count(*) FROM trait")[0][0]
@@ -101,10 +109,27 @@ def store(settings: Settings) -> Iterator[Finding]:
         yield warn("store", f"{path} can be read by others", f"chmod 0600 {path}")
     else:
         yield good("store", f"{path} is sound, {records} traits remembered")
-    existing = next(parent for parent in (settings.state_dir, *path.parents) if parent.exists())
+    yield from _owners(settings.state_dir)
     free = shutil.disk_usage(existing).free // 2**20
     if free < _FREE:
         yield warn("store", f"{free} MB free on the disk of {existing}", "free some space")
+
+
+def _owners(state_dir: Path) -> Iterator[Finding]:
+    """Files that another user left, root as a rule, and that the daemon could not open."""
+    if not state_dir.is_dir():
+        return
+    owner = state_dir.stat().st_uid
+    for path in (state_dir / DATABASE, state_dir / LOCK):
+        found = path.lstat().st_uid if path.exists() else owner
+        if found != owner:
+            yield Finding(
+                Level.FAIL,
+                "store",
+                f"{path} belongs to {checkhost.user_name(found)}, its directory to "
+                f"{checkhost.user_name(owner)}: one of them cannot open it",
+                f"chown --reference={state_dir} {path}",
+            )
 
 
 def libvirt(settings: Settings) -> Iterator[Finding | Discovery]:

@@ -104,7 +104,7 @@ def kvm_state(path: str = _KVM, user: Optional[str] = None) -> KvmState:
         return KvmState(path, name, f"{path} is no device", f"remove {path} and reload kvm")
     if _may_open(status, name):
         return KvmState(path, name)
-    owner = f"{_user(status.st_uid)}:{_group(status.st_gid)} {status.st_mode & 0o777:04o}"
+    owner = f"{user_name(status.st_uid)}:{_group(status.st_gid)} {status.st_mode & 0o777:04o}"
     return KvmState(
         path,
         name,
@@ -128,7 +128,7 @@ def _may_open(status: os.stat_result, name: str) -> bool:
     return status.st_mode & 0o006 == 0o006
 
 
-def _user(number: int) -> str:
+def user_name(number: int) -> str:
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

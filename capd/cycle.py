@@ -19,6 +19,7 @@ from capd.errors import CapdError, PlacementError, StoreError
 from capd.events import Post
 from capd.hypervisor import Hypervisor
 from capd.lookout import SLACK, Lookout, Sight
+from capd.memory import Memory
 from capd.outcome import Report, joined
 from capd.progress import Progress
 from capd.records.recordstore import RecordStore
@@ -185,6 +186,11 @@ class Cycle:
         self._progress.step("opening the state database")
         if self._store is None:
             self._store = Store(self.settings.state_dir / DATABASE)
+        try:
+            self._store.check_place()
+        except StoreError:
+            self._drop_store()
+            raise
         return self._store
 
     def _drop_store(self) -> None:
@@ -233,6 +239,8 @@ class Cycle:
             self._reporter.hostname = host
             report = self._reporter.report(assessment)
             self._quiet.reported(assessment, host, report)
+            if report.ok and report.plan.provider and self._witness is None:
+                Memory(store).live(report.plan.provider, host)
         return report
 
     def _pause(self, seconds: float) -> None:

@@ -141,6 +141,16 @@ class Memory:
                 [time.time() if at is None else at, provider],
             )
 
+    def live(self, provider: str, host: str) -> None:
+        """Note that a report to `provider` came from the libvirt of `host` itself."""
+        with self._store.transaction() as connection:
+            connection.execute("UPDATE provider SET host = ? WHERE uuid = ?", [host, provider])
+
+    def live_hosts(self) -> frozenset[str]:
+        """The names under which this host's own libvirt was reported."""
+        rows = self._store.rows("SELECT host FROM provider WHERE host IS NOT NULL")
+        return frozenset(row["host"] for row in rows)
+
     def reported_at(self, provider: Optional[str] = None) -> Optional[float]:
         """When capd last reported to a provider, or to any; None if it never did."""
         known = (one for one in self.providers() if provider in (None, one.uuid))

@@ -82,6 +82,9 @@ _RECORDS = (
 #: what `set` left in force in place of a kept definition (SHA-256), to tell a later change by hand
 _LEFT = ("ALTER TABLE record_definition ADD COLUMN left_digest TEXT",)
 
+#: the host whose own libvirt the last report to a provider came from, NULL after a recording
+_HOST = ("ALTER TABLE provider ADD COLUMN host TEXT",)
+
 #: one entry per schema version: the statements that lead from the version before to it. Landed
 #: entries never change; a new need is a new entry.
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_TRAIT_MEMORY, _RECORDS, _LEFT)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_TRAIT_MEMORY, _RECORDS, _LEFT, _HOST)

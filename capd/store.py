@@ -8,6 +8,7 @@ operator decides. `InstanceLock` keeps a second capd off the same state director
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional
 
+from capd import statefile
 from capd.errors import StoreError
 from capd.schema import MIGRATIONS
 
@@ -40,6 +42,7 @@ class Store:
         self.path = path
         self.read_only = read_only
         self._lock = threading.RLock()
+        self._place: Optional[tuple[int, int]] = None
         with self._failures("open"):
             self.connection = self._open_read_only() if read_only else self._open()
 
@@ -89,31 +92,38 @@ class Store:
         directory = self.path.parent
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            if self.path.stat().st_mode & 0o077:
-                self.path.chmod(0o600)
+            os.close(statefile.own(self.path))
         except OSError as error:
-            raise StoreError(
-                f"cannot open {self.path}: {error.strerror}",
-                culprit=str(self.path),
-                cure="check [DEFAULT] state_dir, its owner and free space",
-            ) from None
+            raise statefile.unopened(self.path, error) from None
         connection = _connect(str(self.path))
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
             connection.execute("PRAGMA synchronous = FULL")
             self._check(connection)
             self._migrate(connection)
+            self._place = statefile.place(self.path)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def check_place(self) -> None:
+        """Raise StoreError if the file was removed or replaced: writes to it would be lost."""
+        if not self.read_only and statefile.place(self.path) != self._place:
+            raise StoreError(
+                f"{self.path} was removed or replaced while capd runs",
+                culprit=str(self.path),
+                cure="stop capd before its state is moved; it goes on with the file that is "
+                "there now, or a new one",
+            )
 
     def _open_read_only(self) -> sqlite3.Connection:
         if not self.path.exists():
             empty = _connect(":memory:")
             self._migrate(empty)
             return empty
+        if not self.path.is_file():
+            raise statefile.unopened(self.path, OSError(errno.EINVAL, statefile.NO_FILE))
         try:
             connection = _connect(f"{self.path.absolute().as_uri()}?mode=ro")
             connection.execute("PRAGMA user_version").fetchone()
@@ -221,13 +231,9 @@ class InstanceLock:
         self.path = state_dir / LOCK
         try:
             state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._descriptor = statefile.own(self.path)
         except OSError as error:
-            raise StoreError(
-                f"cannot open {self.path}: {error.strerror}",
-                culprit=str(self.path),
-                cure="check [DEFAULT] state_dir and its owner",
-            ) from None
+            raise statefile.unopened(self.path, error) from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -43,7 +43,7 @@ def assess(discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
         *_no_architectures(discovery, traits, libvirt),
     ]
     for override in traits.overrides:
-        if not (override.trait in names.standard_names() or override.trait.startswith(CUSTOM)):
+        if not known_name(override.trait):
             problems.append(
                 f"[traits] override: {override.trait} is neither a standard trait nor one of "
                 f"capd's ({CUSTOM}...); ignored"
@@ -57,6 +57,11 @@ def assess(discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
         )
     vocabulary = tuple(sorted(name for name in verdicts if name.startswith(CUSTOM)))
     return Assessment(verdicts, vocabulary, discovery.complete, tuple(problems))
+
+
+def known_name(trait: str) -> bool:
+    """Whether a trait is one that capd could report: a standard one, or under its own prefix."""
+    return trait in names.standard_names() or trait.startswith(CUSTOM)
 
 
 def _missing_defaults(discovery: Discovery, libvirt: LibvirtSettings) -> Iterator[str]:

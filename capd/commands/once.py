@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,12 +30,31 @@ def run(args: argparse.Namespace) -> int:
     settings = config.load(args.config_file)
     witness = Recording(args.source) if args.source is not None else None
     with InstanceLock(settings.state_dir), Ticker() as ticker:
+        if witness is not None:
+            _refuse_anothers(settings.state_dir, witness.host()[0], args.source)
         cycle = Cycle(settings, witness=witness, once=True)
         try:
             result = cycle.run(Progress(show=ticker))
         finally:
             cycle.close()
     return _tell(result)
+
+
+def _refuse_anothers(state_dir: Path, recorded: str, source: Path) -> None:
+    """Raise InputError if another host's recording would take this host's traits away."""
+    from capd.errors import InputError
+    from capd.memory import Memory
+    from capd.store import DATABASE, Store
+
+    with Store(state_dir / DATABASE, read_only=True) as store:
+        hosts = Memory(store).live_hosts()
+    if hosts and recorded not in hosts:
+        raise InputError(
+            f"{source} was recorded on {recorded}, and {state_dir} remembers what this host, "
+            f"{', '.join(sorted(hosts))}, reported of itself",
+            culprit=str(source),
+            cure="report recordings with a [DEFAULT] state_dir and a provider of their own",
+        )
 
 
 def _tell(result: CycleResult) -> int:

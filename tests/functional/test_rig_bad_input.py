@@ -132,6 +132,24 @@ def test_state_directory_is_a_file(tmp_path: Path, libvirtd_x86: Libvirtd) -> No
     assert (tmp_path / "state").read_text() == "mine"
 
 
+def test_a_recording_of_another_host_does_not_take_this_ones_traits(
+    tmp_path: Path, libvirtd_x86: Libvirtd, placement: Placement
+) -> None:
+    uuid = placement.client.create_provider("rig-own-host")
+    text = f"{libvirtd_x86.snippet}{placement.snippet}provider_name = rig-own-host\n"
+    assert capd("--once", directory=tmp_path, config=text).code == 0
+    before = placement.client.traits(uuid)
+    other = REPOSITORY / "fixtures" / "hosts" / "bookworm-s390x"
+    done = capd("--once", "--from", other, directory=tmp_path, config=text)
+    clear(done, 2, str(other), "was recorded on bookworm-s390x.example.org", "state_dir")
+    assert placement.client.traits(uuid) == before
+    # a state of its own is the operator's word that it is meant
+    (tmp_path / "apart").mkdir()
+    done = capd("--once", "--from", other, directory=tmp_path / "apart", config=text)
+    assert done.code == 0, done.err
+    assert "HW_ARCH_S390X" in placement.client.traits(uuid)
+
+
 # -- command line
 
 

@@ -433,6 +433,18 @@ def test_database_corrupt_locked_newer_and_read_only(make: Make, tmp_path: Path)
         case.recovered()
 
 
+def test_a_database_taken_away_while_it_runs_is_told_and_made_anew(
+    make: Make, tmp_path: Path
+) -> None:
+    with make() as case:
+        case.settle()
+        database = tmp_path / "state" / "capd.db"
+        database.rename(tmp_path / "aside.db")
+        case.service.failing("store", "was removed or replaced while capd runs", 30)
+        case.recovered()
+        assert database.stat().st_size > 0
+
+
 def test_state_on_a_disk_that_becomes_read_only(make: Make, small_disk: Path) -> None:
     with make(state=small_disk / "state") as case:
         case.settle()

@@ -235,3 +235,58 @@ def test_second_capd_refuses_and_names_the_first(tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=f"process {os.getpid()}$"):
             InstanceLock(tmp_path)
     InstanceLock(tmp_path).release()
+
+
+@pytest.mark.parametrize("name", ["capd.db", "capd.lock"])
+@pytest.mark.parametrize("kind", ["link", "hard link", "fifo"])
+def test_nothing_is_written_through_what_somebody_else_put_there(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    """Root runs `capd --once` in a directory of capd's user."""
+    state, victim = tmp_path / "state", tmp_path / "victim"
+    state.mkdir(mode=0o700)
+    victim.write_text("precious")
+    path = state / name
+    if kind == "link":
+        path.symlink_to(victim)
+    elif kind == "hard link":
+        os.link(victim, path)
+    else:
+        os.mkfifo(path)
+    why = "it is a symbolic link" if kind == "link" else "it is not a file of its own"
+    with pytest.raises(StoreError, match=f"^cannot open {path}: {why}$"):
+        if name == "capd.db":
+            Store(path)
+        else:
+            InstanceLock(state)
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_root_creates_belongs_to_the_directorys_owner(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    os.chown(state, 65534, 65534)
+    with InstanceLock(state), Store(state / "capd.db") as store:
+        store.rows("SELECT 1")
+        found = {path.name: path.stat() for path in state.iterdir()}
+    assert {"capd.db", "capd.lock"} <= set(found)
+    assert {(one.st_uid, one.st_gid, one.st_mode & 0o777) for one in found.values()} == {
+        (65534, 65534, 0o600)
+    }
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "directory gone"])
+def test_a_database_that_is_taken_away_is_noticed(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "state" / "capd.db"
+    with Store(path) as store:
+        store.check_place()
+        if how == "directory gone":
+            path.parent.rename(tmp_path / "elsewhere")
+        else:
+            path.rename(path.with_suffix(".aside"))
+        if how == "replaced":
+            path.write_bytes(b"")
+        with pytest.raises(StoreError) as caught:
+            store.check_place()
+    assert str(caught.value) == f"{path} was removed or replaced while capd runs"

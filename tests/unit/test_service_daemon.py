@@ -28,6 +28,7 @@ from capd.outcome import Report
 from capd.plan import Plan
 from capd.quiet import Quiet
 from capd.stages import CycleResult, Stage, StageResult
+from capd.store import Store
 from capd.verdicts import Assessment, Verdict
 from tests.rig.base import remove, temporary
 
@@ -387,6 +388,33 @@ def test_check_goes_on_after_a_failure(settings: Settings) -> None:
     assert ("store", "PASS") in by
     assert {"kvm", "clock"} <= {found.subject for found in findings}
     assert all(found.cure for found in findings if found.level is Level.FAIL)
+
+
+def test_check_of_a_state_that_cannot_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "capd.conf"
+    path.write_text(f"[DEFAULT]\nstate_dir = {path}/state\n")
+    (found,) = check.store(config.load([path]))
+    assert (found.level, found.text) == (Level.FAIL, f"{path} is no directory")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_check_of_a_state_that_another_user_left(tmp_path: Path) -> None:
+    path, state = tmp_path / "capd.conf", tmp_path / "state"
+    path.write_text(f"[DEFAULT]\nstate_dir = {state}\n")
+    Store(state / "capd.db").close()
+    os.chown(state, 65534, 65534)
+    (found,) = [row for row in check.store(config.load([path])) if row.level is Level.FAIL]
+    assert found.text == (
+        f"{state}/capd.db belongs to root, its directory to nobody: one of them cannot open it"
+    )
+    assert found.cure == f"chown --reference={state} {state}/capd.db"
+
+
+def test_check_does_not_promise_an_override_that_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "capd.conf"
+    path.write_text("[traits]\noverride = +COMPUTE_NO_SUCH\n")
+    rows = list(check.configuration(config.load([path])))
+    assert [row.text for row in rows if "COMPUTE_NO_SUCH" in row.text] == []
 
 
 def test_b73_check_lists_overrides(tmp_path: Path) -> None:
