@@ -189,6 +189,7 @@ def _run(arguments: list[str]) -> int:
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run `capd` with `argv`; returns the exit code. Never a traceback for an expected failure."""
+    _fill_gaps()
     try:
         return _run(sys.argv[1:] if argv is None else list(argv))
     except CapdError as error:
@@ -207,6 +208,19 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             f"capd: cannot write the output: {error.strerror} (free some space)", file=sys.stderr
         )
         return 1
+
+
+def _fill_gaps() -> None:
+    """Give standard streams that are closed a place, lest a file of ours gets their number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, so this one
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def _drop_output() -> None:

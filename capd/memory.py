@@ -73,10 +73,14 @@ class Memory:
 
     def knowledge(self) -> dict[str, Known]:
         """What was last known of each trait."""
-        return {
-            row["name"]: Known(Support(row["support"]) if row["support"] else None, row["denials"])
-            for row in self._store.rows("SELECT name, support, denials FROM support")
-        }
+        rows = self._store.rows("SELECT name, support, denials FROM support")
+        with self._store.sound("support of a trait"):
+            return {
+                row["name"]: Known(
+                    Support(row["support"]) if row["support"] else None, int(row["denials"])
+                )
+                for row in rows
+            }
 
     def learn(self, before: Knowledge, after: Knowledge) -> None:
         """Store what changed between two states of knowledge."""
@@ -91,6 +95,10 @@ class Memory:
 
     def ledger(self, provider: str) -> Ledger:
         """What capd did to a provider; an empty ledger if it never did anything."""
+        with self._store.sound("a ledger"):
+            return self._ledger(provider)
+
+    def _ledger(self, provider: str) -> Ledger:
         head = self._store.rows("SELECT * FROM provider WHERE uuid = ?", [provider])
         names: dict[str, set[str]] = {"owned": set(), "withdrawn": set(), "unknown": set()}
         contested: dict[str, bool] = {}
@@ -100,7 +108,7 @@ class Memory:
             else:
                 names[row["state"]].add(row["name"])
         return Ledger(
-            generation=head[0]["generation"] if head else -1,
+            generation=int(head[0]["generation"]) if head else -1,
             customs=bool(head and head[0]["customs"]),
             missing=bool(head and head[0]["missing"]),
             owned=frozenset(names["owned"]),

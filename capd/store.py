@@ -67,6 +67,14 @@ class Store:
             return self.connection.execute(query, tuple(parameters)).fetchall()
 
     @contextmanager
+    def sound(self, what: str) -> Iterator[None]:
+        """For making sense of rows: a value that no release writes is damage, and a StoreError."""
+        try:
+            yield
+        except (KeyError, ValueError, TypeError) as error:
+            raise self._damaged(f"{what} that no release writes: {error}") from None
+
+    @contextmanager
     def statement(self) -> Iterator[sqlite3.Connection]:
         """For one statement, which is a transaction of its own. Raises StoreError."""
         with self._lock, self._failures("write"):

@@ -217,7 +217,7 @@ def _apply(
             {name: value for name, value in values.items() if not is_trait_name(name)},
             lambda xml: _keep(Definitions(store.store), record.uuid, xml, now),
         )
-        messages += _unseen(unseen)
+        messages += _unseen((*unseen, *filter(is_trait_name, values)))
         domain = reading.read(redefine.definition(hypervisor, handle), record.name)
         target = replace(target, domain=domain)
     exact = _exact_machine(target, values, ability)
@@ -257,7 +257,7 @@ def _exact_machine(target: _Target, values: Mapping[str, str], ability: Ability)
 
 def _unseen(names: Sequence[str]) -> Iterator[str]:
     for name in names:
-        if name in ONLY_RECORDED:
+        if name in ONLY_RECORDED or is_trait_name(name):
             yield f"{name} is recorded; no definition shows it"
         else:
             yield f"{name} is recorded only: the domain has no such device, or capd changes none"

@@ -55,7 +55,8 @@ class RecordStore:
     def all(self) -> dict[str, Record]:
         """Every record by uuid, in the order of names."""
         rows = self.store.rows(f"SELECT {_COLUMNS} FROM record ORDER BY name, uuid")  # noqa: S608
-        return {row["uuid"]: _record(row) for row in rows}
+        with self.store.sound("a record"):
+            return {row["uuid"]: _record(row) for row in rows}
 
     def find(self, instance: str) -> Record:
         """The record of a uuid or a libvirt name, of present domains first.
@@ -78,7 +79,7 @@ class RecordStore:
 
     def get(self, uuid: str) -> Optional[Record]:
         """The record of one instance, None if there is none."""
-        return _load(self.store.rows, uuid)
+        return _load(self.store, self.store.rows, uuid)
 
     def add(self, record: Record) -> bool:
         """Write a new record, one statement and so one transaction; False if there is one."""
@@ -95,7 +96,7 @@ class RecordStore:
         Raises InstanceNotFound if there is no record and `change` makes none.
         """
         with self.store.transaction() as connection:
-            before = _load(connection.execute, uuid)
+            before = _load(self.store, connection.execute, uuid)
             made = change(before)
             if made is None:
                 raise InstanceNotFound(f"Instance {uuid} could not be found.", culprit=uuid)
@@ -163,9 +164,10 @@ class RecordStore:
             self.store.rows("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-def _load(select: Callable[..., Iterable[Any]], uuid: str) -> Optional[Record]:
+def _load(store: Store, select: Callable[..., Iterable[Any]], uuid: str) -> Optional[Record]:
     rows = select(f"SELECT {_COLUMNS} FROM record WHERE uuid = ?", (uuid,))  # noqa: S608
-    return next((_record(row) for row in rows), None)
+    with store.sound("a record"):
+        return next((_record(row) for row in rows), None)
 
 
 def _write(

@@ -406,6 +406,18 @@ def test_restore_spares_what_was_changed_by_hand(run: Run, connection: Any, imag
     assert run("restore", "changed")[0] == 3
 
 
+def test_restore_takes_back_everything_that_one_set_gave(
+    run: Run, connection: Any, image: Path
+) -> None:
+    connection.defineXML(guest(image))
+    both = ("--property", "hw_disk_bus=scsi", "--property", "hw_scsi_model=virtio-scsi")
+    assert run("set", *both, "changed")[0] == 0
+    assert run("show", "changed", "hw_scsi_model")[1] == "virtio-scsi\n"
+    assert run("restore", "changed")[0] == 0
+    assert run("show", "changed", "hw_disk_bus")[1] == "virtio\n"
+    assert run("show", "changed", "hw_scsi_model")[0] == 3
+
+
 def test_an_instance_that_left_may_be_set(run: Run, connection: Any, image: Path) -> None:
     domain = connection.defineXML(guest(image, more=NOVA))
     uuid = domain.UUIDString()

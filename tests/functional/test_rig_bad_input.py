@@ -181,6 +181,21 @@ def test_reader_goes_away(libvirtd_x86: Libvirtd, tmp_path: Path) -> None:
     assert "BrokenPipe" not in done.stderr
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_take_no_file_of_ours(tmp_path: Path, closed: str) -> None:
+    config = write_config(tmp_path, "")
+    recording = REPOSITORY / "fixtures" / "hosts" / "bookworm-x86_64"
+    words = command("--config-file", config, "--dump", "--from", recording)
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$@" {closed}', "sh", *words],
+        capture_output=True,
+        text=True,
+        env=environment(),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("bookworm-x86_64" in done.stdout) is (">&-" not in closed.replace("2>&-", ""))
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -15)])
 def test_interrupted_in_the_middle(
     make_libvirtd: Callable[..., Libvirtd], tmp_path: Path, number: signal.Signals, code: int

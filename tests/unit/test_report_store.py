@@ -13,6 +13,7 @@ import pytest
 
 import capd.store
 from capd.errors import StoreError
+from capd.memory import Memory
 from capd.store import MIGRATIONS, InstanceLock, Store
 
 
@@ -290,3 +291,33 @@ def test_a_database_that_is_taken_away_is_noticed(tmp_path: Path, how: str) -> N
         with pytest.raises(StoreError) as caught:
             store.check_place()
     assert str(caught.value) == f"{path} was removed or replaced while capd runs"
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        (
+            "INSERT INTO trait VALUES ('p', 'CUSTOM_CAPD_A', 'bogus', 0, 0)",
+            "a ledger that no release writes: 'bogus'",
+        ),
+        (
+            "INSERT INTO intent VALUES (1, 'p', 1, '[', '[]', '[]')",
+            "a ledger that no release writes: Expecting value: line 1 column 2 (char 1)",
+        ),
+        (
+            "INSERT INTO support VALUES ('CUSTOM_CAPD_A', 'maybe', 0)",
+            "support of a trait that no release writes: 'maybe' is not a valid Support",
+        ),
+    ],
+)
+def test_values_that_no_release_writes_are_damage(
+    tmp_path: Path, statement: str, what: str
+) -> None:
+    path = tmp_path / "capd.db"
+    with Store(path) as store:
+        store.connection.execute(statement)
+        memory = Memory(store)
+        with pytest.raises(StoreError) as caught:
+            memory.ledger("p")
+            memory.knowledge()
+    assert str(caught.value) == f"{path} is damaged: {what}"
