@@ -128,7 +128,8 @@ class Health:
             if names:
                 self._summary += f", {len(names)} {label}"
         for line in report.changes:
-            LOG.info("%s", line, extra=fields(provider=plan.provider))
+            level = logging.WARNING if line.startswith("contested: ") else logging.INFO
+            LOG.log(level, "%s", line, extra=fields(provider=plan.provider))
         about = {"provider": plan.provider}
         _limited((f"removed {name}", fields(trait=name, **about)) for name in report.removed)
         _limited((f"added {name}", fields(trait=name, **about)) for name in report.added)
@@ -137,7 +138,8 @@ class Health:
         before, self._assessment = self._assessment, assessment
         # those of the discovery are among them
         known = set(before.problems) if before else set()
-        _limited((problem, {}) for problem in assessment.problems if problem not in known)
+        fresh = [problem for problem in assessment.problems if problem not in known]
+        _limited(((problem, {}) for problem in fresh), logging.WARNING)
         supported = sum(v.support is Support.YES for v in assessment.verdicts.values())
         self._summary = f"{supported} traits supported"
         if before is None:
@@ -173,12 +175,12 @@ def _trait_changes(before: Assessment, after: Assessment) -> Iterable[tuple[str,
             yield text, fields(trait=name)
 
 
-def _limited(lines: Iterable[tuple[str, dict[str, str]]]) -> None:
+def _limited(lines: Iterable[tuple[str, dict[str, str]]], level: int = logging.INFO) -> None:
     """Log the lines, but not hundreds of them."""
     count = 0
     for text, about in lines:
         count += 1
         if count <= _LINES:
-            LOG.info("%s", text, extra=about)
+            LOG.log(level, "%s", text, extra=about)
     if count > _LINES:
         LOG.info("and %d more of that kind; capd --dump shows all", count - _LINES)

@@ -138,7 +138,9 @@ class Recorder:
 
 def _unwritable(path: Path, error: OSError) -> RecordingError:
     return RecordingError(
-        f"cannot write {path}: {error.strerror}", culprit=str(path), cure="choose another --record"
+        f"cannot write {path}: {error.strerror}",
+        culprit=str(path),
+        cure="free some space, or choose another directory for --record",
     )
 
 

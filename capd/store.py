@@ -199,7 +199,7 @@ class Store:
         elif "unable to open" in text or "I/O" in text:
             cure = "check the file, its directory and the disk"
         elif "no such" in text:
-            cure = "it is not laid out as any release does it: move it aside and restart capd"
+            cure = "no release lays it out so: move it aside, capd begins a new one"
         return StoreError(
             f"cannot {action} {self.path}: {text}", culprit=str(self.path), cure=cure
         )
@@ -208,8 +208,8 @@ class Store:
         return StoreError(
             f"{self.path} is damaged: {text}",
             culprit=str(self.path),
-            cure="move it aside (keep it for its records) and restart capd: CUSTOM_CAPD_ traits "
-            "are found again on the provider, standard traits are left alone",
+            cure="move it aside and keep it for its records; capd begins a new one: CUSTOM_CAPD_ "
+            "traits are found again on the provider, standard traits are left alone",
         )
 
 

@@ -136,8 +136,8 @@ def test_another_layout_of_the_same_version_has_a_cure(tmp_path: Path) -> None:
     with Store(path) as store, pytest.raises(StoreError) as caught:
         names(store)
     assert caught.value.line() == (
-        f"cannot read {path}: no such column: name (it is not laid out as any release does it: "
-        "move it aside and restart capd)"
+        f"cannot read {path}: no such column: name (no release lays it out so: "
+        "move it aside, capd begins a new one)"
     )
 
 
