@@ -177,7 +177,7 @@ def _settings(conf: cfg.ConfigOpts, paths: tuple[Path, ...]) -> Settings:
     libvirt, placement, traits = conf.libvirt, conf.placement, conf.traits
     return Settings(
         files=paths,
-        state_dir=Path(conf.state_dir),
+        state_dir=_state_dir(conf.state_dir),
         interval=conf.interval,
         debug=conf.debug,
         libvirt=LibvirtSettings(
@@ -212,6 +212,17 @@ def _settings(conf: cfg.ConfigOpts, paths: tuple[Path, ...]) -> Settings:
         ),
         conf=conf,
     )
+
+
+def _state_dir(text: str) -> Path:
+    path = Path(text)
+    if not path.is_absolute():
+        raise ConfigError(
+            f"[DEFAULT] state_dir: {text!r} is no absolute path",
+            culprit="state_dir",
+            cure="for example /var/lib/capd",
+        )
+    return path
 
 
 def _machine_types(pairs: Sequence[str]) -> Mapping[str, str]:

@@ -107,6 +107,7 @@ def test_configuration_file_is_no_configuration(
         ("[traits]\nstandard = maybe\n", ("[traits] standard", "auto", "never", "maybe")),
         ("[traits]\noverride = BOCHS\n", ("override", "BOCHS", "+TRAIT or -TRAIT")),
         ("[libvirt]\nhw_machine_type = q35\n", ("hw_machine_type", "x86_64=q35")),
+        ("[DEFAULT]\nstate_dir =\n", ("[DEFAULT] state_dir", "no absolute path")),
         ("[libvirt]\nconnection_uri\n", ("connection_uri",)),
     ],
 )
