@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Optional
 
-from capd import checkcloud, checkhost, config, credentials, metrics, traits
+from capd import checkcloud, checkhost, config, credentials, traits
 from capd.config import Settings
 from capd.discover import discover
 from capd.errors import CapdError, LibvirtError
@@ -61,7 +61,7 @@ def everything(files: tuple[Path, ...]) -> Iterator[Finding]:
 
 
 def configuration(settings: Settings) -> Iterator[Finding]:
-    """Files, who may read them, overrides, metrics."""
+    """Files, who may read them, overrides."""
     names = ", ".join(map(str, settings.files)) or "none, so all defaults"
     yield good("configuration", f"read: {names}")
     for path in settings.files:
@@ -80,12 +80,6 @@ def configuration(settings: Settings) -> Iterator[Finding]:
             f"override: {override.trait} is reported as {sign}, whatever the host says",
             "remove it from [traits] override once it is no longer needed",
         )
-    try:
-        metrics.textfile(settings.metrics.textfile)
-        if settings.metrics.listen:
-            metrics.address(settings.metrics.listen)
-    except CapdError as error:
-        yield fail("metrics", error)
 
 
 def store(settings: Settings) -> Iterator[Finding]:

@@ -7,25 +7,24 @@ so that a misspelt option is never silently without effect.
 
 from __future__ import annotations
 
-import re
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from oslo_config import cfg
 
-from capd import configfile, credentials
+from capd import configfile, credentials, osloconf, values
+from capd.configfile import ConfigFile
 from capd.errors import ConfigError
-from capd.options import OPTIONS, Kind, Option
+from capd.options import OPTIONS, Option
+from capd.values import Override
+
+T = TypeVar("T")
+LOG = logging.getLogger(__name__)
 
 DEFAULT_FILE = Path("/etc/capd/capd.conf")
-
-#: oslo.config's words for a bad value
-_BAD_VALUE = re.compile(
-    r"Value for option (?P<name>\S+) from .*detail='(?P<path>[^']*)'\)? is not valid: (?P<why>.*)",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True)
@@ -54,14 +53,6 @@ class PlacementSettings:
     compute_id_files: tuple[Path, ...]
     request_timeout: float
     pass_timeout: float
-
-
-@dataclass(frozen=True)
-class Override:
-    """One entry of `[traits] override`."""
-
-    trait: str
-    present: bool
 
 
 @dataclass(frozen=True)
@@ -105,42 +96,54 @@ class Settings:
     conf: cfg.ConfigOpts
 
 
-def load(files: Sequence[Path] = ()) -> Settings:
+def load(files: Sequence[Path] = (), needed: bool = True) -> Settings:
     """Read `files`, or /etc/capd/capd.conf if none is given and it exists.
 
-    Raises ConfigError naming the file and the option at fault.
+    Where this user may not read that one file, a command that can do without the host's
+    configuration (`needed` False) gets the defaults, with a warning. Raises ConfigError naming
+    the file and the option at fault.
     """
-    paths = tuple(files) or ((DEFAULT_FILE,) if DEFAULT_FILE.exists() else ())
+    paths = tuple(files) or _default(needed)
     paths += credentials.files()
-    for path in paths:
-        configfile.check(path)
+    read = tuple(configfile.check(path) for path in paths)
     conf = cfg.ConfigOpts()
-    for option in OPTIONS:
-        conf.register_opt(_oslo(option), group=None if option.group == "DEFAULT" else option.group)
-    arguments: list[str] = []
-    for path in paths:
-        arguments += ["--config-file", str(path)]
+    osloconf.register(conf)
+    osloconf.parse(conf, paths)
+    osloconf.check_values(conf, read)
+    return _settings(conf, paths, read)
+
+
+def _default(needed: bool) -> tuple[Path, ...]:
+    """The default file, if it is there and of use."""
     try:
-        conf(args=arguments, project="capd", default_config_files=[], default_config_dirs=[])
-        return _settings(conf, paths)
-    except cfg.ConfigFileValueError as error:
-        raise _bad_value(str(error)) from None
-    except (cfg.Error, ValueError) as error:
-        raise ConfigError(
-            f"configuration: {error}", culprit=str(paths[-1]) if paths else ""
-        ) from None
+        DEFAULT_FILE.stat()
+        DEFAULT_FILE.open("rb").close()
+    except PermissionError:
+        if needed:
+            raise ConfigError(
+                f"cannot read configuration file {DEFAULT_FILE}: Permission denied",
+                culprit=str(DEFAULT_FILE),
+                cure="run capd as root or as the user capd, or name a file with --config-file",
+            ) from None
+        LOG.warning("%s may not be read by this user: its options are not used", DEFAULT_FILE)
+        return ()
+    except FileNotFoundError:
+        return ()
+    except OSError:
+        pass  # what is wrong with it is said where it is read
+    return (DEFAULT_FILE,)
 
 
-def _bad_value(text: str) -> ConfigError:
-    """The file, the option and the reason, out of oslo.config's sentence."""
-    cure = "capd.conf(5) lists types and ranges"
-    match = _BAD_VALUE.match(text)
-    if match is None:
-        return ConfigError(f"configuration: {text}", cure=cure)
-    name, path, why = match.group("name", "path", "why")
-    groups = [option.group for option in OPTIONS if option.name == name]
-    label = f"[{groups[0]}] {name}" if groups else name
-    return ConfigError(f"{path}: {label} is not valid: {why}", culprit=name, cure=cure)
+def _checked(
+    files: Sequence[ConfigFile], group: str, name: str, check: Callable[[Any], T], value: Any
+) -> T:
+    """`check(value)`, the file named in what it raises."""
+    try:
+        return check(value)
+    except ConfigError as error:
+        where = configfile.origin(files, group, name)
+        text = f"{where}: {error}" if where else str(error)
+        raise ConfigError(text, culprit=error.culprit, cure=error.cure) from None
 
 
 def needs_restart(old: Settings, new: Settings) -> tuple[str, ...]:
@@ -157,33 +160,23 @@ def _value(conf: cfg.ConfigOpts, option: Option) -> Any:
     return getattr(group, option.name)
 
 
-def _oslo(option: Option) -> cfg.Opt:
-    """The oslo.config option for one row of the table."""
-    common: dict[str, Any] = {"help": option.help, "secret": option.secret}
-    default = list(option.default) if isinstance(option.default, tuple) else option.default
-    common["default"] = default
-    if option.kind is Kind.INTEGER:
-        return cfg.IntOpt(option.name, min=option.minimum, max=option.maximum, **common)
-    if option.kind is Kind.NUMBER:
-        return cfg.FloatOpt(option.name, min=option.minimum, max=option.maximum, **common)
-    if option.kind is Kind.BOOLEAN:
-        return cfg.BoolOpt(option.name, **common)
-    if option.kind is Kind.LIST:
-        return cfg.ListOpt(option.name, **common)
-    return cfg.StrOpt(option.name, choices=option.choices, **common)
-
-
-def _settings(conf: cfg.ConfigOpts, paths: tuple[Path, ...]) -> Settings:
+def _settings(
+    conf: cfg.ConfigOpts, paths: tuple[Path, ...], files: Sequence[ConfigFile]
+) -> Settings:
     libvirt, placement, traits = conf.libvirt, conf.placement, conf.traits
+
+    def checked(group: str, name: str, check: Callable[[Any], T]) -> T:
+        return _checked(files, group, name, check, osloconf.value(conf, group, name))
+
     return Settings(
         files=paths,
-        state_dir=_state_dir(conf.state_dir),
+        state_dir=checked("DEFAULT", "state_dir", values.state_dir),
         interval=conf.interval,
         debug=conf.debug,
         libvirt=LibvirtSettings(
             connection_uri=libvirt.connection_uri or "qemu:///system",
             virt_type=libvirt.virt_type or None,
-            machine_types=_machine_types(libvirt.hw_machine_type),
+            machine_types=checked("libvirt", "hw_machine_type", values.machine_types),
             call_timeout=libvirt.call_timeout,
             connect_timeout=libvirt.connect_timeout,
             sweep_timeout=libvirt.sweep_timeout,
@@ -202,50 +195,13 @@ def _settings(conf: cfg.ConfigOpts, paths: tuple[Path, ...]) -> Settings:
         ),
         traits=TraitSettings(
             standard=traits.standard == "auto",
-            overrides=tuple(_override(entry) for entry in traits.override),
+            overrides=checked("traits", "override", values.overrides),
             emulated=tuple(traits.emulated),
         ),
         records=RecordSettings(conf.records.enabled, conf.records.retention),
         metrics=MetricsSettings(
-            Path(conf.metrics.textfile) if conf.metrics.textfile else None,
-            conf.metrics.listen or None,
+            checked("metrics", "textfile", values.textfile),
+            checked("metrics", "listen", values.listening),
         ),
         conf=conf,
     )
-
-
-def _state_dir(text: str) -> Path:
-    path = Path(text)
-    if not path.is_absolute():
-        raise ConfigError(
-            f"[DEFAULT] state_dir: {text!r} is no absolute path",
-            culprit="state_dir",
-            cure="for example /var/lib/capd",
-        )
-    return path
-
-
-def _machine_types(pairs: Sequence[str]) -> Mapping[str, str]:
-    result: dict[str, str] = {}
-    for pair in pairs:
-        arch, separator, machine = pair.partition("=")
-        if not separator or not arch.strip() or not machine.strip():
-            raise ConfigError(
-                f"[libvirt] hw_machine_type: {pair!r} is not arch=machine",
-                culprit="hw_machine_type",
-                cure="for example x86_64=q35",
-            )
-        result[arch.strip()] = machine.strip()
-    return result
-
-
-def _override(entry: str) -> Override:
-    sign, trait = entry[:1], entry[1:].strip()
-    word = trait.replace("_", "")
-    if sign not in "+-" or not word.isascii() or not word.isalnum() or trait != trait.upper():
-        raise ConfigError(
-            f"[traits] override: {entry!r} is not +TRAIT or -TRAIT",
-            culprit="override",
-            cure="for example -COMPUTE_NET_VIF_MODEL_PCNET",
-        )
-    return Override(trait, sign == "+")

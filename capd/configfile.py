@@ -1,16 +1,22 @@
 """One configuration file before oslo.config reads it: is it there, sound, and are its keys known.
 
 For `capd.config`. oslo.config itself takes an unknown key or section without a word, and a
-misspelt option would then silently have no effect.
+misspelt option would then silently have no effect; and where it cannot read a line it shows it,
+with the password that may be in it. No message made here has the text of a line.
 """
 
 from __future__ import annotations
 
-import configparser
-from collections.abc import Iterable
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
-from capd import credentials
+from oslo_config import iniparser
+
+from capd import credentials, regular
 from capd.errors import ConfigError
 from capd.options import OPTIONS
 
@@ -21,20 +27,49 @@ _OWN_GROUPS = frozenset({"traits", "records", "metrics"})
 #: sections of others are allowed; no option of keystoneauth and no section of Nova is that like
 _ALIKE = 0.8
 
+#: text before the first section, or in no section that can be named
+_NOWHERE = "it is before the first [section]"
 
-def check(path: Path) -> None:
+_BOM = b"\xef\xbb\xbf"
+
+#: oslo.config's complaint to words for the operator
+_COMPLAINTS = {
+    "No ':' or '=' found in assignment": "it is neither [section] nor key = value",
+    "Key cannot be empty": "there is no key before the =",
+    "Unexpected continuation line": "it is indented, which continues the value of the line before,"
+    " and there is none",
+    "Invalid section (must end with ])": "the name of the section does not end with ]",
+    "Empty section name": "the name of the section is empty",
+}
+
+
+@dataclass(frozen=True)
+class ConfigFile:
+    """What a file says: section to key to value, as text and before any `$` in it is replaced."""
+
+    path: Path
+    groups: Mapping[str, Mapping[str, str]]
+
+
+def origin(files: Sequence[ConfigFile], group: str, name: str) -> Optional[Path]:
+    """The file whose value of an option counts: the last one that has it."""
+    having = (file.path for file in reversed(files) if name in file.groups.get(group, {}))
+    return next(having, None)
+
+
+def check(path: Path) -> ConfigFile:
     """Refuse a file that is missing, unreadable, malformed, or has keys capd does not know.
 
     Raises ConfigError naming the file, the option, and what was probably meant.
     """
-    parser = _parsed(path)
-    credentials.refuse_readable(path, parser)
+    file = ConfigFile(path, _parsed(path))
+    credentials.refuse_readable(path, file.groups.get("placement", {}))
     own_file = not path.name.startswith("nova")
     groups = {option.group for option in OPTIONS}
-    for group in parser.sections():
+    for group, keys in file.groups.items():
         known = {option.name for option in OPTIONS if option.group == group}
         strict = group in _OWN_GROUPS or (own_file and group in ("DEFAULT", "libvirt"))
-        for key in parser.options(group):
+        for key in keys:
             slip = group == "placement" and _near(key, known)
             if key not in known and (strict or slip):
                 raise _unknown_key(path, group, key, known)
@@ -45,30 +80,66 @@ def check(path: Path) -> None:
                 culprit=group,
                 cure=f"did you mean [{meant}]?",
             )
+    return file
 
 
-def _parsed(path: Path) -> configparser.RawConfigParser:
-    parser = configparser.RawConfigParser(
-        strict=False, allow_no_value=True, default_section="\0", comment_prefixes=("#", ";")
-    )
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+class _Reader(iniparser.BaseParser):  # type: ignore[misc]
+    """oslo.config's own reader of lines, so that both read the same."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: dict[str, dict[str, str]] = {}
+        self._group: Optional[dict[str, str]] = None
+
+    def new_section(self, section: str) -> None:
+        # oslo.config takes [Placement] for [placement], but [default] not for [DEFAULT]
+        name = section if section == "DEFAULT" else section.lower()
+        self._group = self.groups.setdefault(name, {})
+
+    def assignment(self, key: str, value: list[str]) -> None:
+        if self._group is None:
+            raise iniparser.ParseError(_NOWHERE, self.lineno, "")
+        self._group[key] = "\n".join(value)
+
+
+def _parsed(path: Path) -> Mapping[str, Mapping[str, str]]:
+    lines = _lines(path)
+    reader = _Reader()
     try:
-        with path.open(encoding="utf-8") as stream:
-            parser.read_file(stream)
+        reader.parse(lines)
+    except iniparser.ParseError as error:
+        why = _COMPLAINTS.get(error.msg, error.msg)
+        number = error.lineno
+        if why == _NOWHERE:  # which is noticed at the end of the assignment only
+            number = next(n for n, line in enumerate(lines, 1) if re.match(r"[^\s#;]", line))
+        raise _malformed(path, f"line {number}: {why}") from None
+    return reader.groups
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        data = regular.read(path, regular.TEXT)
     except OSError as error:
         raise ConfigError(
             f"cannot read configuration file {path}: {error.strerror}",
             culprit=str(path),
             cure="check the path and its permissions",
         ) from None
-    except (configparser.Error, UnicodeDecodeError) as error:
-        text = str(error).replace("\n", " ")
-        raise ConfigError(
-            f"configuration file {path} is malformed: {text}",
-            culprit=str(path),
-            cure="it has [section] lines and key = value lines, in UTF-8",
-        ) from None
-    return parser
+    if data.startswith(_BOM):
+        raise _malformed(path, "it begins with a byte order mark, which oslo.config does not take")
+    try:
+        return list(io.StringIO(data.decode("utf-8"), newline=None))
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise _malformed(path, f"line {number}: it is not UTF-8") from None
+
+
+def _malformed(path: Path, why: str) -> ConfigError:
+    return ConfigError(
+        f"configuration file {path} is malformed: {why}",
+        culprit=str(path),
+        cure="it has [section] lines and key = value lines, in UTF-8",
+    )
 
 
 def _near(name: str, known: Iterable[str], cutoff: float = _ALIKE) -> str:
@@ -85,7 +156,7 @@ def _meant(group: str) -> str:
     """
     if near := _near(group, {option.group for option in OPTIONS}):
         return near
-    if group.lower() == "capd":
+    if group in ("capd", "default"):
         return "DEFAULT"
     return ""
 

@@ -7,7 +7,6 @@ $CREDENTIALS_DIRECTORY is read after the other files.
 
 from __future__ import annotations
 
-import configparser
 import os
 import stat
 from collections.abc import Mapping
@@ -37,11 +36,9 @@ def world_readable(path: Path) -> bool:
         return False
 
 
-def refuse_readable(path: Path, parser: configparser.RawConfigParser) -> None:
-    """Raises ConfigError, naming file and option, if the file gives a password away."""
-    if not parser.has_section("placement"):
-        return
-    secret = next((name for name in SECRETS if parser.get("placement", name, fallback="")), None)
+def refuse_readable(path: Path, section: Mapping[str, str]) -> None:
+    """Raises ConfigError, naming file and option, if `[placement]` gives a password away."""
+    secret = next((name for name in SECRETS if section.get(name)), None)
     if secret is not None and world_readable(path):
         raise ConfigError(
             f"{path} holds [placement] {secret} and can be read by every user",

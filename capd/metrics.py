@@ -7,51 +7,21 @@ configured; the file is replaced in one step, so that a collector never reads ha
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any
 
 from capd import __version__
 from capd.config import MetricsSettings
-from capd.errors import ConfigError
 from capd.facts import Support
 from capd.stages import CycleResult
+from capd.values import address
 
 if TYPE_CHECKING:
     from capd.health import Health
 
 LOG = logging.getLogger(__name__)
-
-
-def address(listen: str) -> tuple[str, int]:
-    """Host and port of `[metrics] listen`. Raises ConfigError unless it is on loopback."""
-    host, _, port = listen.rpartition(":")
-    host = host.strip("[]") or "127.0.0.1"
-    try:
-        loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-        number = int(port)
-    except ValueError:
-        loopback, number = False, -1
-    if not loopback or not 0 <= number <= 65535:
-        raise ConfigError(
-            f"[metrics] listen: {listen!r} is not a loopback address and port",
-            culprit="listen",
-            cure="for example 127.0.0.1:9177; let a proxy with authentication serve others",
-        )
-    return host, number
-
-
-def textfile(path: Optional[Path]) -> Optional[Path]:
-    """`[metrics] textfile` checked. Raises ConfigError if node_exporter would not read it."""
-    if path is not None and path.suffix != ".prom":
-        raise ConfigError(
-            f"[metrics] textfile: {path} does not end in .prom",
-            culprit="textfile",
-            cure="node_exporter reads no other files",
-        )
-    return path
 
 
 class Exporter:
@@ -67,7 +37,6 @@ class Exporter:
 
     def start(self) -> None:
         """Serve over HTTP if that is configured; a failure is logged, not fatal."""
-        self._settings = MetricsSettings(textfile(self._settings.textfile), self._settings.listen)
         if not self._settings.listen:
             return
         host, port = address(self._settings.listen)
@@ -86,7 +55,7 @@ class Exporter:
 
     def reconfigure(self, settings: MetricsSettings) -> None:
         """A new textfile; the address stays until the next start."""
-        self._settings = MetricsSettings(textfile(settings.textfile), self._settings.listen)
+        self._settings = MetricsSettings(settings.textfile, self._settings.listen)
 
     def update(self, result: CycleResult, health: Health) -> None:
         """Take the figures of a pass, and write the file."""

@@ -74,14 +74,14 @@ def test_configuration_file_is_forbidden(tmp_path: Path, without_override: list[
 
 
 def test_configuration_file_is_a_directory(tmp_path: Path) -> None:
-    clear(capd("--dump", "--config-file", tmp_path), 2, str(tmp_path), "Is a directory")
+    clear(capd("--dump", "--config-file", tmp_path), 2, str(tmp_path), "it is a directory")
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (bytes(range(256)), ("malformed", "utf-8")),
-        (b"interval = 60\n", ("malformed", "no section headers", "[section]")),
+        (bytes(range(256)), ("malformed", "it is not UTF-8")),
+        (b"interval = 60\n", ("malformed", "line 1: it is before the first [section]")),
         (b"[libvirt\nworkers = 2\n", ("malformed",)),
     ],
     ids=["binary", "no-section", "broken-section"],
@@ -108,7 +108,7 @@ def test_configuration_file_is_no_configuration(
         ("[traits]\noverride = BOCHS\n", ("override", "BOCHS", "+TRAIT or -TRAIT")),
         ("[libvirt]\nhw_machine_type = q35\n", ("hw_machine_type", "x86_64=q35")),
         ("[DEFAULT]\nstate_dir =\n", ("[DEFAULT] state_dir", "no absolute path")),
-        ("[libvirt]\nconnection_uri\n", ("connection_uri",)),
+        ("[libvirt]\nconnection_uri\n", ("line 4", "neither [section] nor key = value")),
     ],
 )
 @pytest.mark.parametrize("mode", ["--dump", "--once"])

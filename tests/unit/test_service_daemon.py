@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from capd import check, checkhost, config, metrics
+from capd import check, checkhost, config, metrics, values
 from capd.config import MetricsSettings, Settings
 from capd.daemon import Daemon
 from capd.errors import ConfigError, LibvirtError, PlacementError
@@ -149,6 +149,28 @@ def test_reload_swaps_or_keeps(daemon: Daemon, settings: Settings, tmp_path: Pat
     assert daemon._schedule.interval == 7
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[metrics]\ntextfile = /tmp/x.txt\n", "'/tmp/x.txt' does not end in .prom"),
+        ("[metrics]\nlisten = 0.0.0.0:1\n", "'0.0.0.0:1' is not a loopback address and port"),
+        ("[placement]\npassword = s3cr$et\n", "[placement] password: $ begins the name of"),
+        ("[placement]\npassword s3cret\n", "malformed: line 2: it is neither [section] nor key"),
+    ],
+)
+def test_reload_of_what_a_start_would_refuse_keeps_the_old(
+    daemon: Daemon, settings: Settings, text: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: Any = daemon._notifier
+    settings.files[0].write_text(text)
+    daemon._reload()
+    assert (daemon._settings, daemon._pending) == (settings, None)
+    for line in (told.told[-1], caplog.text):
+        assert "READY=1" in line or "the old configuration stays" in line
+        assert said in line
+        assert "s3cr" not in line
+
+
 # -- health
 
 
@@ -198,13 +220,11 @@ def test_health_logs_an_unforeseen_end_of_a_pass_once(caplog: pytest.LogCaptureF
 
 
 def test_metrics_are_served_on_loopback_only() -> None:
-    assert metrics.address("127.0.0.1:9177") == ("127.0.0.1", 9177)
-    assert metrics.address("[::1]:9177") == ("::1", 9177)
+    assert values.address("127.0.0.1:9177") == ("127.0.0.1", 9177)
+    assert values.address("[::1]:9177") == ("::1", 9177)
     for listen in ("0.0.0.0:9177", "10.0.0.1:1", "host:1", "127.0.0.1", "127.0.0.1:99999"):
         with pytest.raises(ConfigError, match="not a loopback address"):
-            metrics.address(listen)
-    with pytest.raises(ConfigError, match=r"does not end in \.prom"):
-        metrics.textfile(Path("/tmp/x.txt"))
+            values.address(listen)
 
 
 def test_metrics_file_is_replaced_whole_and_a_failure_said_once(

@@ -1,0 +1,158 @@
+"""Values that cannot be are refused when files are read: with file and cure, never a secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from capd import config, values
+from capd.errors import ConfigError
+
+_DOLLAR = (
+    "$ begins the name of another option in oslo.config, and there is none of that name "
+    "(write $$ for a dollar sign)"
+)
+
+
+def refusal(path: Path, text: str | bytes) -> str:
+    """The one line that `config.load` says of a file with this text."""
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.chmod(0o600)
+    with pytest.raises(ConfigError) as caught:
+        config.load([path])
+    assert caught.value.exit_code == 2
+    assert "secretpw" not in caught.value.culprit
+    return caught.value.line()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[metrics]\ntextfile = /tmp/capd.txt\n",
+            "{path}: [metrics] textfile: '/tmp/capd.txt' does not end in .prom "
+            "(node_exporter reads no other files)",
+        ),
+        (
+            "[metrics]\nlisten = 0.0.0.0:1\n",
+            "{path}: [metrics] listen: '0.0.0.0:1' is not a loopback address and port "
+            "(for example 127.0.0.1:9177; let a proxy with authentication serve others)",
+        ),
+        (
+            "[libvirt]\nhw_machine_type = q35\n",
+            "{path}: [libvirt] hw_machine_type: 'q35' is not arch=machine "
+            "(for example x86_64=q35)",
+        ),
+        (
+            "[traits]\noverride = COMPUTE_NET_VIF_MODEL_PCNET\n",
+            "{path}: [traits] override: 'COMPUTE_NET_VIF_MODEL_PCNET' is not +TRAIT or -TRAIT "
+            "(for example -COMPUTE_NET_VIF_MODEL_PCNET)",
+        ),
+        (
+            "[traits]\noverride = +CUSTOM_CAPD_A, -COMPUTE_NODE, - CUSTOM_CAPD_A\n",
+            "{path}: [traits] override: both +CUSTOM_CAPD_A and -CUSTOM_CAPD_A "
+            "(remove one of them)",
+        ),
+        (
+            "[placement]\nauth_section = nowhere\n",
+            "{path}: [placement] auth_section is nowhere, but no file has a section [nowhere] "
+            "(correct it, or give the file with that section as another --config-file)",
+        ),
+    ],
+)
+def test_value_is_refused_when_it_is_read(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "capd.conf"
+    assert refusal(path, text) == said.format(path=path)
+
+
+def test_the_file_whose_value_counts_is_named(tmp_path: Path) -> None:
+    first, last = tmp_path / "nova.conf", tmp_path / "capd.conf"
+    first.write_text(
+        "[libvirt]\nhw_machine_type = x86_64=q35\n[traits]\noverride = COMPUTE_NODE\n"
+    )
+    assert refusal(last, "[libvirt]\nhw_machine_type = q35\n").startswith(f"{last}: [libvirt] hw_")
+    with pytest.raises(ConfigError) as caught:
+        config.load([first, _write(last, "[libvirt]\nhw_machine_type = aarch64=virt\n")])
+    assert (
+        str(caught.value) == f"{first}: [traits] override: 'COMPUTE_NODE' is not +TRAIT or -TRAIT"
+    )
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def test_override_said_twice_counts_once(tmp_path: Path) -> None:
+    path = _write(tmp_path / "capd.conf", "[traits]\noverride = +COMPUTE_NODE, +COMPUTE_NODE\n")
+    assert config.load([path]).traits.overrides == (values.Override("COMPUTE_NODE", True),)
+
+
+# -- secrets
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[placement]\n  password = secretpw\n",
+            "line 2: it is indented, which continues the value of the line before, and there is "
+            "none",
+        ),
+        ("\n# x\npassword = secretpw\n", "line 3: it is before the first [section]"),
+        ("[placement]\nusername = x\n=secretpw\n", "line 3: there is no key before the ="),
+        ("[placement]\npassword secretpw\n", "line 2: it is neither [section] nor key = value"),
+        ("[placement\n", "line 1: the name of the section does not end with ]"),
+        ("[]\n", "line 1: the name of the section is empty"),
+        (
+            b"\xef\xbb\xbf[placement]\npassword = secretpw\n",
+            "it begins with a byte order mark, which oslo.config does not take",
+        ),
+        (b"[placement]\npassword = secretpw\xff\n", "line 2: it is not UTF-8"),
+    ],
+)
+def test_a_malformed_line_is_named_by_its_number(
+    tmp_path: Path, text: str | bytes, said: str
+) -> None:
+    path = tmp_path / "y.conf"
+    assert refusal(path, text) == (
+        f"configuration file {path} is malformed: {said} "
+        "(it has [section] lines and key = value lines, in UTF-8)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "option"),
+    [
+        ("[placement]\npassword = s3cr$secretpw\n", "[placement] password"),
+        ("[placement]\npassword = ${secretpw}\n", "[placement] password"),
+        ("[placement]\npassword = $secretpw.x\n", "[placement] password"),
+        ("[placement]\npassword = secretpw$password\n", "[placement] password"),
+        ("[placement]\nendpoint = $foo\n", "[placement] endpoint"),
+        ("[placement]\nprovider_name = $foo\n", "[placement] provider_name"),
+        ("[DEFAULT]\nstate_dir = $HOME/x\n", "[DEFAULT] state_dir"),
+        ("[traits]\nemulated = aarch64, $foo\n", "[traits] emulated"),
+        (
+            "[placement]\nauth_section = keystone\n[keystone]\npassword = a$secretpw\n",
+            "[keystone] password",
+        ),
+    ],
+)
+def test_a_dollar_that_names_nothing_is_refused(tmp_path: Path, text: str, option: str) -> None:
+    path = tmp_path / "capd.conf"
+    assert refusal(path, text) == f"{path}: {option}: {_DOLLAR}"
+
+
+def test_a_dollar_that_is_meant_is_let_be(tmp_path: Path) -> None:
+    path = _write(
+        tmp_path / "capd.conf",
+        "[DEFAULT]\nstate_dir = $$HOME\n"
+        "[placement]\npassword = a$$b\ntoken = $5\\$x$\nusername = $provider_name-$region\n"
+        "provider_name = p\nregion = r\n"
+        "[other]\nkey = $nothing\n"
+        "[traits]\nemulated = $$x\n",
+    )
+    settings = config.load([path])
+    assert (str(settings.state_dir), settings.traits.emulated) == ("$HOME", ("$x",))
