@@ -18,6 +18,7 @@ from capd.capabilities import Combination
 from capd.config import LibvirtSettings
 from capd.errors import LibvirtError, LibvirtRefusal, LibvirtTimeout
 from capd.refusals import explain
+from capd.uris import without_password
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class Hypervisor:
 
     def __init__(self, settings: LibvirtSettings) -> None:
         self.settings = settings
-        self.uri = settings.connection_uri
+        self.uri = without_password(settings.connection_uri)
         self.calls = 0
         self.give_up = float("inf")
         #: told each time a call past its deadline is given more time
@@ -75,8 +76,8 @@ class Hypervisor:
 
         libvirt's client takes the socket of a modular daemon if its file is there, dead or not.
         """
-        uris = [self.uri]
-        if self.uri == _SYSTEM:
+        uris = [self.settings.connection_uri]
+        if uris[0] == _SYSTEM:
             uris += [f"{_SYSTEM}?mode=direct", f"{_SYSTEM}?mode=legacy"]
         failures: list[LibvirtError] = []
         for uri in uris:

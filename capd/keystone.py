@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from importlib import metadata, util
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Optional, cast
-from urllib.parse import urlsplit, urlunsplit
 
 from capd.answers import Unanswered, Unavailable
 from capd.errors import ConfigError, PlacementError
+from capd.uris import without_secrets
 
 if TYPE_CHECKING:
     from keystoneauth1 import session as keystone_session
@@ -169,13 +169,6 @@ def explain(error: Exception, peer: str) -> PlacementError:
     ):
         return Unavailable(f"{peer}: the answer broke off: {_cut(text)}", culprit=peer)
     return PlacementError(f"{peer}: {type(error).__name__}: {_cut(text)}", culprit=peer)
-
-
-def without_secrets(url: str) -> str:
-    """A URL without user, password, query and fragment."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
 def identity_url(conf: cfg.ConfigOpts) -> str:

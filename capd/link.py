@@ -17,6 +17,7 @@ from capd.config import LibvirtSettings
 from capd.errors import LibvirtError, LibvirtTimeout
 from capd.events import Post, Subscription, start_loop
 from capd.hypervisor import Hypervisor
+from capd.uris import without_password
 
 LOG = logging.getLogger(__name__)
 
@@ -78,10 +79,11 @@ class Link:
             LOG.debug("the connection to libvirt no longer answers")
         self.close()
         if self.left >= MAX_LEFT:
+            uri = without_password(self._settings.connection_uri)
             raise LibvirtTimeout(
-                f"{self._settings.connection_uri}: {MAX_LEFT} earlier connections were never "
+                f"{uri}: {MAX_LEFT} earlier connections were never "
                 "answered, so no further one is tried",
-                culprit=self._settings.connection_uri,
+                culprit=uri,
                 cure="restart the libvirt daemon; capd goes on by itself once it answers",
             )
         self._now = self._open()

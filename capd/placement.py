@@ -30,6 +30,7 @@ from capd.errors import PlacementError
 from capd.jitter import waits
 from capd.ledger import Shown
 from capd.table import CUSTOM
+from capd.uris import without_secrets
 
 if TYPE_CHECKING:
     from keystoneauth1.session import Session
@@ -198,7 +199,7 @@ class Placement:
             "Accept": "application/json",
         }
         more: dict[str, Any] = {"json": body} if body is not None else {}
-        shown = keystone.without_secrets(endpoint)
+        shown = without_secrets(endpoint)
         begin = time.monotonic()
         try:
             response = session.request(
@@ -264,7 +265,7 @@ class Placement:
 
     def _where(self) -> str:
         override = self._service.endpoint if self._service else None
-        return f"Placement at {keystone.without_secrets(override)}" if override else "Placement"
+        return f"Placement at {without_secrets(override)}" if override else "Placement"
 
 
 def _queries(names: list[str]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import libvirt
 
 from capd.calls import CallTimeout, TooManyStuck
 from capd.errors import LibvirtError, LibvirtRefusal, LibvirtTimeout
+from capd.uris import without_password
 
 _START = (
     "start libvirtd or virtqemud (systemctl start libvirtd.socket, or virtqemud.socket where "
@@ -48,7 +49,7 @@ def explain(uri: str, what: str, error: BaseException, timeout: float) -> Libvir
         return LibvirtTimeout(f"{uri}: {error}", culprit=uri, cure="restart the libvirt daemon")
     if not isinstance(error, libvirt.libvirtError):
         raise error
-    text = str(error)
+    text = without_password(str(error))
     if error.get_error_code() in _REFUSALS:
         return LibvirtRefusal(f"{uri}: {what}: {text}", culprit=uri, reason=text)
     cure = None
