@@ -55,6 +55,10 @@ def refusal(path: Path, text: str | bytes) -> str:
             "(remove one of them)",
         ),
         (
+            "[DEFAULT]\nstate_dir = here\n",
+            "{path}: [DEFAULT] state_dir: 'here' is no absolute path (for example /var/lib/capd)",
+        ),
+        (
             "[placement]\nauth_section = nowhere\n",
             "{path}: [placement] auth_section is nowhere, but no file has a section [nowhere] "
             "(correct it, or give the file with that section as another --config-file)",
@@ -148,11 +152,11 @@ def test_a_dollar_that_names_nothing_is_refused(tmp_path: Path, text: str, optio
 def test_a_dollar_that_is_meant_is_let_be(tmp_path: Path) -> None:
     path = _write(
         tmp_path / "capd.conf",
-        "[DEFAULT]\nstate_dir = $$HOME\n"
+        "[DEFAULT]\nstate_dir = /$$HOME\n"
         "[placement]\npassword = a$$b\ntoken = $5\\$x$\nusername = $provider_name-$region\n"
         "provider_name = p\nregion = r\n"
         "[other]\nkey = $nothing\n"
         "[traits]\nemulated = $$x\n",
     )
     settings = config.load([path])
-    assert (str(settings.state_dir), settings.traits.emulated) == ("$HOME", ("$x",))
+    assert (str(settings.state_dir), settings.traits.emulated) == ("/$HOME", ("$x",))
