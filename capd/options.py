@@ -48,6 +48,9 @@ class Option:
     reload: bool = True
 
 
+#: seconds; what a time may be at most, far from what clocks and timers overflow at
+HOUR, DAY, YEAR = 3600, 86400, 365 * 86400
+
 STR, INT, NUM, BOOL, LIST = (Kind.STRING, Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.LIST)
 
 OPTIONS: tuple[Option, ...] = (
@@ -68,6 +71,7 @@ OPTIONS: tuple[Option, ...] = (
         "many hosts do not come together.",
         unit="seconds",
         minimum=1,
+        maximum=DAY,
     ),
     Option("DEFAULT", "debug", BOOL, False, "Log every step, not only changes.", shared=True),
     Option(
@@ -108,6 +112,7 @@ OPTIONS: tuple[Option, ...] = (
         "of an emulator is waited for, up to sweep_timeout; if not, the call is abandoned.",
         unit="seconds",
         minimum=0.1,
+        maximum=HOUR,
     ),
     Option(
         "libvirt",
@@ -117,6 +122,7 @@ OPTIONS: tuple[Option, ...] = (
         "How long opening the libvirt connection may take, which is four questions and answers.",
         unit="seconds",
         minimum=0.1,
+        maximum=HOUR,
     ),
     Option(
         "libvirt",
@@ -127,6 +133,7 @@ OPTIONS: tuple[Option, ...] = (
         "then is unknown in this pass.",
         unit="seconds",
         minimum=1,
+        maximum=DAY,
     ),
     Option(
         "libvirt",
@@ -146,6 +153,7 @@ OPTIONS: tuple[Option, ...] = (
         "Time between keepalive probes on the libvirt connection; 0 switches them off.",
         unit="seconds",
         minimum=0,
+        maximum=HOUR,
         reload=False,
     ),
     Option(
@@ -156,6 +164,7 @@ OPTIONS: tuple[Option, ...] = (
         "How long an emulator may take to list its devices.",
         unit="seconds",
         minimum=0.1,
+        maximum=HOUR,
     ),
     Option(
         "libvirt",
@@ -202,6 +211,7 @@ OPTIONS: tuple[Option, ...] = (
         "How long one request to Placement or keystone may take.",
         unit="seconds",
         minimum=0.1,
+        maximum=HOUR,
     ),
     Option(
         "placement",
@@ -211,6 +221,7 @@ OPTIONS: tuple[Option, ...] = (
         "How long all requests of one pass may take together, retries included.",
         unit="seconds",
         minimum=1,
+        maximum=DAY,
     ),
     Option(
         "traits",
@@ -253,6 +264,7 @@ OPTIONS: tuple[Option, ...] = (
         "How long the record of a domain that has gone from this host is kept.",
         unit="seconds",
         minimum=0,
+        maximum=10 * YEAR,
     ),
     Option(
         "metrics",

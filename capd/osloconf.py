@@ -45,12 +45,21 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 
 class _Number(types.Float):  # type: ignore[misc]
-    """A number that time can be counted in: nan is neither too small nor too large to oslo."""
+    """A finite number within bounds: to oslo.config nan is neither too small nor too large."""
+
+    def __init__(self, option: Option) -> None:
+        super().__init__()
+        self._least = -math.inf if option.minimum is None else option.minimum
+        self._most = math.inf if option.maximum is None else option.maximum
 
     def __call__(self, value: Any) -> float:
         number: float = super().__call__(value)
-        if not math.isfinite(number):
-            raise ValueError(f"{value!r} is no finite number")
+        if math.isnan(number):
+            raise ValueError(f"{value!r} is no number")
+        if number < self._least:
+            raise ValueError(f"Should be greater than or equal to {self._least:.15g}")
+        if number > self._most:
+            raise ValueError(f"Should be less than or equal to {self._most:.15g}")
         return number
 
 
@@ -62,7 +71,7 @@ def _oslo(option: Option) -> cfg.Opt:
     if option.kind is Kind.INTEGER:
         return cfg.IntOpt(option.name, min=option.minimum, max=option.maximum, **common)
     if option.kind is Kind.NUMBER:
-        return cfg.Opt(option.name, type=_Number(min=option.minimum, max=option.maximum), **common)
+        return cfg.Opt(option.name, type=_Number(option), **common)
     if option.kind is Kind.BOOLEAN:
         return cfg.BoolOpt(option.name, **common)
     if option.kind is Kind.LIST:

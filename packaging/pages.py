@@ -56,7 +56,12 @@ def value(option: Option) -> str:
         return str(default).lower()
     if isinstance(default, tuple):
         return ", ".join(default)
-    return f"{default:g}" if isinstance(default, float) else str(default)
+    return number(default) if isinstance(default, float) else str(default)
+
+
+def number(value: float) -> str:
+    """A number without exponent, which nobody would write."""
+    return f"{value:.15g}"
 
 
 def facts(option: Option) -> list[str]:
@@ -67,9 +72,9 @@ def facts(option: Option) -> list[str]:
         unset = "" if value(option) else "; unset by default"
         lines.append("one of: " + ", ".join(option.choices) + unset)
     if option.minimum is not None:
-        lines.append(f"at least {option.minimum:g}")
+        lines.append(f"at least {number(option.minimum)}")
     if option.maximum is not None:
-        lines.append(f"at most {option.maximum:g}")
+        lines.append(f"at most {number(option.maximum)}")
     if option.shared:
         lines.append("the same in nova.conf")
     if not option.reload:
@@ -120,6 +125,14 @@ def reference() -> str:
         "Made from `capd/options.py` by `make pages`. Files are read in the order given with",
         "`--config-file`; a later one wins. Without any, `/etc/capd/capd.conf` is read if it",
         "exists. Files that systemd hands over with `LoadCredential=NAME.conf:PATH` come last.",
+        "",
+        "A file that was named must be readable. The default one, which ordinary users may not",
+        "read, is needed by the daemon and by every mode (`--once`, `--dump`, `--check`,",
+        "`--withdraw`); `capd match`, `capd diff` and `capd image-property list --xml` go on with",
+        "defaults and a warning.",
+        "",
+        "`$` begins the name of another option, as everywhere in oslo.config; `$$` is a dollar",
+        "sign. A value that names no option this way is refused, in a password as well.",
     ]
     for group, options in grouped():
         lines += ["", f"## [{group}]", "", GROUPS[group], "", "| option | default | meaning |"]

@@ -7,7 +7,10 @@ import json
 import sys
 
 HELP = "check what capd depends on"
-DESCRIPTION = "One line for each thing checked, with the cure. Exits 1 if anything failed."
+DESCRIPTION = (
+    "One line for each thing checked, with the cure. Exits 1 if anything failed, 2 if the "
+)
+"configuration cannot be used."
 
 _COLOURS = {"PASS": "\033[32m", "WARN": "\033[33m", "FAIL": "\033[31m"}
 
@@ -45,4 +48,6 @@ def run(args: argparse.Namespace) -> int:
             for finding in findings
         ]
         print(json.dumps({"schema": 1, "ok": not failed, "checks": rows}, indent=1))
+    if any(one.level is Level.FAIL and one.subject == "configuration" for one in findings):
+        return 2
     return 1 if failed else 0

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from capd.config import Settings
     from capd.difference import Change, Difference, Hit
+    from capd.records.records import Record
+
+LOG = logging.getLogger(__name__)
 
 HELP = "what an upgrade takes away, adds and changes, and which instances it hits"
 
@@ -48,14 +54,11 @@ def run(args: argparse.Namespace) -> int:
     """Compare and print; the exit code says how bad it is."""
     from capd import config, snapshot
     from capd.difference import compare
-    from capd.records.recordstore import RecordStore
-    from capd.store import DATABASE, Store
 
-    settings = config.load(args.config_file)
+    settings = config.load(args.config_file, needed=False)
     before = snapshot.load(args.before, settings)
     after = snapshot.load(args.after, settings)
-    with Store(settings.state_dir / DATABASE, read_only=True) as store:
-        records = list(RecordStore(store).all().values())
+    records = _recorded(settings)
     found = compare(before, after, records)
     native = before.discovery.host.arch
     if args.as_json:
@@ -70,6 +73,23 @@ def run(args: argparse.Namespace) -> int:
         return 1
     untold = any(change.unknown for change in found.changes)
     return 3 if untold or not after.discovery.complete else 0
+
+
+def _recorded(settings: Settings) -> list[Record]:
+    """The records of this host, where this user may read them."""
+    from capd.records.recordstore import RecordStore
+    from capd.store import DATABASE, Store
+
+    path = settings.state_dir / DATABASE
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+    except PermissionError:
+        LOG.warning("%s may not be read by this user: no instance can be named", path)
+        return []
+    except OSError:
+        pass  # there is none, or Store says what is wrong with it
+    with Store(path, read_only=True) as store:
+        return list(RecordStore(store).all().values())
 
 
 def _document(found: Difference) -> dict[str, Any]:

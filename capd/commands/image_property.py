@@ -140,7 +140,8 @@ def run(args: argparse.Namespace) -> int:
     """Do one verb; returns its exit code."""
     from capd import config
 
-    settings = config.load(args.config_file)
+    from_files = args.verb == "list" and bool(args.xml)
+    settings = config.load(args.config_file, needed=not from_files)
     if args.verb == "register":
         return register.run(args, settings)
     if args.verb == "export":

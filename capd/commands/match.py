@@ -162,7 +162,7 @@ def _placement(args: argparse.Namespace) -> Api:
     from capd.config import load
     from capd.placement import Placement
 
-    client = Placement(load(args.config_file))
+    client = Placement(load(args.config_file, needed=False))
     client.begin()
     return client
 

@@ -8,6 +8,7 @@ import pytest
 
 from capd import config, values
 from capd.errors import ConfigError
+from capd.options import OPTIONS, Kind
 
 _DOLLAR = (
     "$ begins the name of another option in oslo.config, and there is none of that name "
@@ -160,3 +161,42 @@ def test_a_dollar_that_is_meant_is_let_be(tmp_path: Path) -> None:
     )
     settings = config.load([path])
     assert (str(settings.state_dir), settings.traits.emulated) == ("/$HOME", ("$x",))
+
+
+# -- numbers
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("[DEFAULT]\ninterval", "nan", "'nan' is no number"),
+        ("[DEFAULT]\ninterval", "inf", "Should be less than or equal to 86400"),
+        ("[DEFAULT]\ninterval", "1e18", "Should be less than or equal to 86400"),
+        ("[DEFAULT]\ninterval", "-inf", "Should be greater than or equal to 1"),
+        ("[libvirt]\ncall_timeout", "nan", "'nan' is no number"),
+        ("[libvirt]\ncall_timeout", "1e300", "Should be less than or equal to 3600"),
+        ("[libvirt]\nkeepalive_interval", "99999999999", "Should be less than or equal to 3600"),
+        ("[placement]\npass_timeout", "inf", "Should be less than or equal to 86400"),
+        ("[records]\nretention", "nan", "'nan' is no number"),
+        ("[records]\nretention", "1e10", "Should be less than or equal to 315360000"),
+    ],
+)
+def test_a_time_is_finite_and_bounded(tmp_path: Path, option: str, value: str, said: str) -> None:
+    path = tmp_path / "capd.conf"
+    label = option.replace("\n", " ")
+    assert refusal(path, f"{option} = {value}\n") == (
+        f"{path}: {label} is not valid: {said} (capd.conf(5) lists types and ranges)"
+    )
+
+
+def test_every_number_has_its_bounds() -> None:
+    numbers = [one for one in OPTIONS if one.kind in (Kind.INTEGER, Kind.NUMBER)]
+    assert len(numbers) == 10
+    assert [one.name for one in numbers if one.minimum is None or one.maximum is None] == []
+
+
+def test_pages_write_numbers_out() -> None:
+    for page in ("systemd/capd.conf", "docs/configuration.md"):
+        text = (Path(__file__).parents[2] / page).read_text()
+        assert "2592000" in text
+        assert "e+0" not in text
