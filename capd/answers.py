@@ -52,7 +52,7 @@ class Unavailable(PlacementError):
 
 
 class Unanswered(Unavailable):
-    """No answer within the time limit: trying again at once would only add to the wait."""
+    """No answer within the limits of time and size: trying again at once would only add to it."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,10 @@ from capd.answers import (
 )
 from capd.config import Settings
 from capd.errors import PlacementError
+from capd.failures import explain
 from capd.jitter import waits
 from capd.ledger import Shown
+from capd.limits import PASS, Limits
 from capd.table import CUSTOM
 from capd.uris import without_secrets
 
@@ -57,22 +59,22 @@ class ProviderEntry:
 class Placement:
     """A client for one Placement; keeps the token and the connection from pass to pass.
 
-    `pause` sleeps (seconds) and may be replaced, also by something that raises to stop. Methods
-    raise PlacementError or one of its kinds in `capd.answers`, ConfigError if `[placement]` does
-    not make a session.
+    `pause` sleeps (seconds) and may be replaced, also by something that raises to stop. No answer
+    may be longer than `largest` bytes. Methods raise PlacementError or one of its kinds in
+    `capd.answers`, ConfigError if `[placement]` does not make a session.
     """
 
-    def __init__(self, settings: Settings, pause: Pause = time.sleep) -> None:
+    def __init__(self, settings: Settings, pause: Pause = time.sleep, largest: int = PASS) -> None:
         self._settings = settings
         self._pause = pause
         self._session: Optional[Session] = None
         self._service: Optional[keystone.Service] = None
-        self._deadline = float("inf")
+        self._limits = Limits(largest)
         self.requests = 0
 
     def begin(self) -> None:
         """Start a pass: its time limit counts from now, `requests` from zero."""
-        self._deadline = time.monotonic() + self._settings.placement.pass_timeout
+        self._limits.until = time.monotonic() + self._settings.placement.pass_timeout
         self.requests = 0
 
     # -- resource providers
@@ -181,7 +183,7 @@ class Placement:
 
     def rest(self, seconds: float) -> bool:
         """Wait, unless the pass would be over by then or the wait is unreasonable."""
-        if seconds > _LONGEST_WAIT or time.monotonic() + seconds > self._deadline:
+        if seconds > _LONGEST_WAIT or seconds > self._limits.left:
             return False
         self._pause(seconds)
         return True
@@ -191,7 +193,7 @@ class Placement:
     ) -> Answer:
         """One request and its answer, whatever it is."""
         session, service = self._connect()
-        limit = self._limit(session.timeout)
+        self._check_time()
         endpoint = self._endpoint(session, service)
         self.requests += 1
         headers = {
@@ -209,7 +211,6 @@ class Placement:
                 headers=headers,
                 raise_exc=False,
                 redirect=False,
-                timeout=limit,
                 user_agent=f"capd/{__version__}",
                 log=False,
                 **more,
@@ -229,7 +230,9 @@ class Placement:
     def _connect(self) -> tuple[Session, keystone.Service]:
         if self._session is None or self._service is None:
             timeout = self._settings.placement.request_timeout
-            self._session, self._service = keystone.open_session(self._settings.conf, timeout)
+            self._session, self._service = keystone.open_session(
+                self._settings.conf, timeout, self._limits
+            )
         return self._session, self._service
 
     def _endpoint(self, session: Session, service: keystone.Service) -> str:
@@ -242,7 +245,7 @@ class Placement:
             raise
         except keystone.failures() as error:
             session.invalidate()
-            raise keystone.explain(error, peer) from None
+            raise explain(error, peer) from None
 
     def _failure(self, error: Exception, peer: str) -> PlacementError:
         """A failed request. Only a token that could not be renewed is raised with a status."""
@@ -250,18 +253,16 @@ class Placement:
 
         if isinstance(error, HttpError):
             peer = keystone.identity_url(self._settings.conf)
-        return keystone.explain(error, peer)
+        return explain(error, peer)
 
-    def _limit(self, timeout: Optional[float]) -> float:
-        """Seconds this request may take. Raises Unanswered if the pass is out of time."""
-        left = self._deadline - time.monotonic()
-        if left <= _PAUSE_GRACE:
+    def _check_time(self) -> None:
+        """Raises Unanswered if the pass is out of time."""
+        if self._limits.left <= _PAUSE_GRACE:
             raise Unanswered(
                 f"{self._where()}: the pass is out of time",
                 culprit=self._where(),
                 cure="[placement] pass_timeout is the limit",
             )
-        return min(timeout or left, left)
 
     def _where(self) -> str:
         override = self._service.endpoint if self._service else None

@@ -160,9 +160,10 @@ def _ask(
 
 def _placement(args: argparse.Namespace) -> Api:
     from capd.config import load
+    from capd.limits import MATCH
     from capd.placement import Placement
 
-    client = Placement(load(args.config_file, needed=False))
+    client = Placement(load(args.config_file, needed=False), largest=MATCH)
     client.begin()
     return client
 

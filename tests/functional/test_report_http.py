@@ -224,6 +224,30 @@ def test_a_write_whose_answer_was_lost_is_looked_up_not_repeated(site: Site) -> 
     assert report.plan.owned == (BOCHS, A)
 
 
+def test_a_write_whose_answer_is_too_long_counts_as_perhaps_done(site: Site) -> None:
+    """Standard traits that it added are capd's all the same, and it is not sent twice."""
+
+    def flood(handler: Any, method: str, path: str) -> Any:
+        if method == "PUT" and path.startswith("/resource"):
+            traits = sorted({A, BOCHS, GOLD})
+            body = {"resource_provider_generation": 1, "traits": traits}
+            assert site.fake.handle("PUT", path, body)[0] == 200
+            handler.reply(200, bytes(5 * 2**20))
+            return True
+        return None
+
+    site.server.script = flood
+    assert site.failing() == (
+        f"Placement at {site.server.url}: the answer is longer than 4 MiB (check the address, "
+        "and that no web page or proxy answers for it)"
+    )
+    site.server.script = lambda handler, method, path: None
+    report = site.reporter.report(FACTS)
+    assert report.ok
+    assert report.plan.owned == (BOCHS, A)
+    assert len(site.fake.puts()) == 1
+
+
 def test_b18_retry_after_is_honoured_up_to_reason(site: Site) -> None:
     waits: list[float] = []
     site.reporter._client._pause = waits.append

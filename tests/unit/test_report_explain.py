@@ -7,7 +7,7 @@ import requests
 from keystoneauth1 import session
 
 from capd.answers import Unavailable
-from capd.keystone import explain
+from capd.failures import explain
 
 CURE = "check that it runs, the address, and the network between"
 

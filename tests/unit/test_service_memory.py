@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from capd import keystone
+from capd import lean
 from tests.rig.base import REPOSITORY
 
 _LOADED = """
 import sys
-from capd import keystone
-keystone._import_requests()
+from capd import lean
+lean.import_requests()
 import keystoneauth1.session, requests
 print(sorted({"chardet", "charset_normalizer"} & set(sys.modules)))
 answer = requests.Response()
@@ -49,6 +49,6 @@ def test_only_what_this_requests_can_spare_is_left_out(
     monkeypatch: pytest.MonkeyPatch, version: str, other: bool, spared: tuple[str, ...]
 ) -> None:
     found: Callable[[str], object] = lambda name: object() if other else None  # noqa: E731
-    monkeypatch.setattr("capd.keystone.metadata.version", lambda name: version)
-    monkeypatch.setattr("capd.keystone.util.find_spec", found)
-    assert keystone._guessers() == spared
+    monkeypatch.setattr("capd.lean.metadata.version", lambda name: version)
+    monkeypatch.setattr("capd.lean.util.find_spec", found)
+    assert lean._guessers() == spared
