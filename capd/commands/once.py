@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Discover and report; 0 if all of it was reported, 1 if anything failed."""
-    from capd import config
+    from capd import authoptions, config
     from capd.cycle import Cycle
     from capd.progress import Progress
     from capd.recording import Recording
@@ -28,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from capd.ticker import Ticker
 
     settings = config.load(args.config_file)
+    authoptions.check(settings.conf)
     witness = Recording(args.source) if args.source is not None else None
     with InstanceLock(settings.state_dir), Ticker() as ticker:
         if witness is not None:

@@ -14,13 +14,17 @@ from capd.verdicts import Assessment
 def preview(
     settings: Settings, hostname: str, assessment: Assessment
 ) -> tuple[Optional[Plan], str]:
-    """The plan, or None and why there is none. Nothing is written, here or there."""
-    from capd import keystone
+    """The plan, or None and why there is none. Nothing is written, here or there.
+
+    Raises ConfigError for a value in `[placement]` that cannot be used.
+    """
+    from capd import authoptions, keystone
     from capd.report import Reporter
     from capd.store import DATABASE, Store
 
     if not keystone.configured(settings.conf):
         return None, "not configured: no auth_type in [placement], so there is no plan"
+    authoptions.check(settings.conf)
     path = settings.state_dir / DATABASE
     with ExitStack() as stack:
         try:

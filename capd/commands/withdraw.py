@@ -26,11 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Withdraw, or show with `--dry-run` what would go. 0 done, 1 failed."""
+    from capd import authoptions
     from capd.config import load
     from capd.report import Reporter
     from capd.store import DATABASE, InstanceLock, Store
 
     settings = load(args.config_file)
+    authoptions.check(settings.conf)
     if args.dry_run:
         with Store(settings.state_dir / DATABASE, read_only=True) as store:
             report = Reporter(settings, store, _hostname(settings, store)).withdraw(dry_run=True)
