@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional, Protocol
 
+from capd import regular
 from capd.answers import Conflict
 from capd.config import PlacementSettings
 from capd.errors import PlacementError
 from capd.placement import ProviderEntry
+
+#: bytes of a file that holds one uuid
+_LARGEST = 4096
 
 
 class ProviderUnclear(PlacementError):
@@ -143,7 +147,7 @@ def _compute_ids(paths: Iterable[Path]) -> Iterable[tuple[Path, str]]:
     """The compute_id files that exist, with the uuid in each. Raises ProviderUnclear."""
     for path in paths:
         try:
-            text = path.read_text(encoding="ascii").strip()
+            text = regular.read(path, _LARGEST).decode("ascii").strip()
         except FileNotFoundError:
             continue
         except NotADirectoryError:

@@ -17,14 +17,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-from capd import devices
+from capd import devices, documents, regular
 from capd.calls import Outcome
 from capd.capabilities import Combination
 from capd.config import Settings
 from capd.discover import Progress, Witness, discover, quiet
 from capd.domcaps import remainder
-from capd.emulator import Answer
-from capd.errors import EmulatorError, LibvirtError, LibvirtRefusal, RecordingError
+from capd.emulator import MAX_OUTPUT, Answer
+from capd.errors import (
+    DocumentError,
+    EmulatorError,
+    LibvirtError,
+    LibvirtRefusal,
+    RecordingError,
+)
 from capd.facts import Discovery, Machine, Trial
 
 _INDEX, _CAPABILITIES, _TRIALS = "index.json", "capabilities.xml", "trials.json"
@@ -163,7 +169,7 @@ class Recording:
         if not isinstance(rows, list):
             raise self._bad(_INDEX, "it has no list of rows")
         for row in rows:
-            entry = _object(row, directory / _INDEX)
+            entry = _texts(row, directory / _INDEX)
             key = (entry.get("arch"), entry.get("virt_type"), entry.get("machine"))
             self._rows[key] = _Row(entry.get("document"), entry.get("error"))
         self._texts: dict[str, str] = {}
@@ -189,14 +195,18 @@ class Recording:
         if entry is None:
             return Outcome(None, LibvirtError("not in the recording"))
         if entry.document is None:
-            return Outcome(None, LibvirtError(entry.error or "recorded without a document"))
+            if entry.error is None:
+                error = self._bad(_INDEX, f"neither document nor error for {row.machine}")
+                return Outcome(None, DocumentError(str(error), culprit=error.culprit))
+            return Outcome(None, LibvirtError(entry.error))
         try:
             text = self._texts.get(entry.document)
             if text is None:
                 text = self._texts[entry.document] = self._text(entry.document)
             return Outcome(text, None)
         except RecordingError as error:
-            return Outcome(None, LibvirtError(str(error), culprit=error.culprit))
+            # not libvirt's answer but a fault of the recording, which has to be told
+            return Outcome(None, DocumentError(str(error), culprit=error.culprit))
 
     def emulators(self, paths: Sequence[str]) -> Iterator[Answer]:
         """The recorded device lists."""
@@ -206,10 +216,10 @@ class Recording:
         base = f"devices/{Path(path).name}"
         version = None
         if (self.directory / f"{base}.version").exists():
-            version = self._text(f"{base}.version").strip() or None
+            version = self._text(f"{base}.version", MAX_OUTPUT).strip() or None
         mark = f"recorded:{self.directory.name}"
         try:
-            text = self._text(f"{base}.txt")
+            text = self._text(f"{base}.txt", MAX_OUTPUT)
             return Answer(path, version, mark, devices.read(text, path), text, None)
         except (RecordingError, EmulatorError) as error:
             return Answer(path, version, mark, None, "", error.line())
@@ -236,22 +246,24 @@ class Recording:
         if not isinstance(found, list):
             raise self._bad(_TRIALS, "it is not a list")
         try:
-            return [Trial(**entry) for entry in found]
+            return [Trial(**_texts(entry, self.directory / _TRIALS)) for entry in found]
         except TypeError as error:
             raise self._bad(_TRIALS, str(error)) from None
 
     def _json(self, name: str) -> object:
         try:
             return json.loads(self._text(name))
+        except RecursionError:
+            raise self._bad(name, "it is nested too deeply") from None
         except ValueError as error:
             raise self._bad(name, str(error)) from None
 
-    def _text(self, name: str) -> str:
+    def _text(self, name: str, limit: int = documents.MAX_SIZE) -> str:
         path = self.directory / name
         if not os.path.realpath(path).startswith(os.path.realpath(self.directory) + os.sep):
             raise self._bad(name, "it points outside the recording")
         try:
-            return path.read_text(encoding="utf-8", errors="replace")
+            return regular.read(path, limit).decode("utf-8", "replace")
         except OSError as error:
             raise self._bad(name, error.strerror or str(error)) from None
 
@@ -268,6 +280,16 @@ def _object(value: object, path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RecordingError(f"recording: {path}: expected an object", culprit=str(path))
     return value
+
+
+def _texts(value: object, path: Path) -> dict[str, Any]:
+    """An object whose values are text or null."""
+    found = _object(value, path)
+    if not all(one is None or isinstance(one, str) for one in found.values()):
+        raise RecordingError(
+            f"recording: {path}: expected text in {', '.join(sorted(found))}", culprit=str(path)
+        )
+    return found
 
 
 def load(directory: Path, settings: Settings, progress: Progress = quiet) -> Discovery:

@@ -20,6 +20,9 @@ from capd.table import CATEGORIES
 
 SCHEMA = 1
 
+#: bytes; the dump of a host with every emulator has 1.3 MB
+_LARGEST = 64 * 1024 * 1024
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -41,10 +44,15 @@ def load(path: Path, settings: Settings) -> Snapshot:
         verdicts = assessment.verdicts.values()
         return Snapshot(str(path), discovery, {one.name: one.support for one in verdicts})
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        # not only regular files: zcat's output is as good
+        with path.open("rb") as stream:
+            data = stream.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise _unusable(path, f"it is larger than {_LARGEST} bytes")
+        document = json.loads(data.decode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}", culprit=str(path)) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _unusable(path, "it is no JSON") from None
     if not isinstance(document, dict) or "machines" not in document:
         raise _unusable(path, "it is no dump")

@@ -84,7 +84,7 @@ def _lines(name: str, stream: Any) -> Iterator[Union[Exported, Unreadable]]:
 def _record(where: str, line: bytes) -> Union[Exported, Unreadable]:
     try:
         document = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         complete = line.endswith(b"\n")
         return Unreadable(where, "no JSON" if complete else "the last line is cut off")
     try:

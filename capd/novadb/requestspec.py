@@ -151,7 +151,7 @@ class Spec:
             self._document: Primitive = json.loads(text)
             self._data: Primitive = self._document["nova_object.data"]
             known = self._document["nova_object.name"] == "RequestSpec"
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             known = False
         if not known:
             raise Unfit(

@@ -17,7 +17,7 @@ from typing import Callable, Optional
 
 from lxml import etree
 
-from capd import documents
+from capd import documents, regular
 from capd.errors import DocumentError
 from capd.properties import values_of
 from capd.records import metadata
@@ -87,7 +87,10 @@ def read(xml: str, origin: str) -> Domain:
 def read_file(path: Path) -> Domain:
     """Read the domain in a file, `-` for standard input. Raises DocumentError naming the file."""
     try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        if str(path) == "-":
+            data = sys.stdin.buffer.read(documents.MAX_SIZE + 1)
+        else:
+            data = regular.read(path, documents.MAX_SIZE)
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise DocumentError(f"cannot read {path}: {error.strerror}", culprit=str(path)) from None

@@ -158,10 +158,12 @@ def test_a_recording_cannot_reach_outside_its_folder(
         row["document"] = "../../../../etc/passwd"
     (broken / "index.json").write_text(json.dumps(index))
     code, out, _ = run(capsys, "--dump", "--json", "--from", str(broken))
-    assert code == 0
-    errors = {row["error"] for row in json.loads(out)["machines"]}
-    assert len(errors) == 1
-    assert "it points outside the recording" in errors.pop()
+    assert code == 1
+    document = json.loads(out)
+    errors = {row["error"] for row in document["machines"]}
+    said = f"recording: {broken}/../../../../etc/passwd: it points outside the recording"
+    assert errors == {said}
+    assert document["problems"] == [said]
 
 
 def test_one_missing_document_and_one_missing_device_list_cost_only_their_own(
@@ -178,4 +180,8 @@ def test_one_missing_document_and_one_missing_device_list_cost_only_their_own(
     assert "No such file" in rows["q35", "kvm"]["error"]
     assert rows["pc", "kvm"]["disk_bus"] == ["fdc", "ide", "sata", "scsi", "usb", "virtio"]
     assert rows["pc", "kvm"]["vif_model"] is None
-    assert len(document["problems"]) == 1
+    assert document["problems"] == [
+        f"recording: {broken / lost}: No such file or directory",
+        f"recording: {broken / 'devices' / 'qemu-system-x86_64.txt'}: No such file or directory "
+        "(a recording is made with capd --dump --record DIR)",
+    ]

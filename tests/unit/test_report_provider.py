@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from capd import regular
 from capd.provider import Provider, ProviderMissing, ProviderUnclear, find, identify
 from tests.fake_placement import FakeClient, FakePlacement
 from tests.reporting import configure
@@ -141,11 +142,11 @@ def test_an_unreadable_file_is_no_absent_file(site: Site, monkeypatch: pytest.Mo
     path = site.file("compute_id", U1)
     site.lines = f"compute_id_files = {path}"
 
-    def deny(self: Path, **_: object) -> str:
+    def deny(path: Path, limit: int) -> bytes:
         raise PermissionError(13, "Permission denied")
 
     settings = configure(site.directory, placement=site.lines)
-    monkeypatch.setattr(Path, "read_text", deny)
+    monkeypatch.setattr(regular, "read", deny)
     with pytest.raises(ProviderUnclear, match="Permission denied"):
         identify(settings.placement, "now")
 
