@@ -178,10 +178,12 @@ def _run(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     _refuse_strays(parser, args)
     logging.basicConfig(
-        level=logging.DEBUG if args.debug else logging.WARNING,
+        level=logging.WARNING,
         format="%(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
+    # capd's own words only: libraries log each request with what is in it
+    logging.getLogger("capd").setLevel(logging.DEBUG if args.debug else logging.NOTSET)
     code = command(_mode(args)).run(args)
     sys.stdout.flush()
     return code

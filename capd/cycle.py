@@ -8,6 +8,7 @@ stays known.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -18,6 +19,7 @@ from capd.discover import Witness
 from capd.errors import CapdError, PlacementError, StoreError
 from capd.events import Post
 from capd.hypervisor import Hypervisor
+from capd.journal import fields
 from capd.lookout import SLACK, Lookout, Sight
 from capd.memory import Memory
 from capd.outcome import Report, joined
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from capd.report import Reporter
 
 T = TypeVar("T")
+LOG = logging.getLogger(__name__)
 
 #: domains that events may name in one go; with more of them all are compared
 _FOLLOWED = 64
@@ -118,11 +121,14 @@ class Cycle:
             report = self._reported(store, sight)
         if sight is not None and hypervisor is not None and self._store is not None:
             records = self._recorded(hypervisor, self._store, sight)
+        calls = self._calls() - (asked if hypervisor is before else 0)
+        seconds = time.monotonic() - started
+        LOG.debug("the pass ended after %.3f s and %d libvirt calls", seconds, calls)
         return CycleResult(
             stages=tuple(self._stages),
-            seconds=time.monotonic() - started,
+            seconds=seconds,
             looked=sight.looked if sight else None,
-            calls=self._calls() - (asked if hypervisor is before else 0),
+            calls=calls,
             discovery=sight.discovery if sight else None,
             assessment=sight.assessment if sight else None,
             report=report,
@@ -170,11 +176,16 @@ class Cycle:
         started = time.monotonic()
         error: Optional[CapdError] = None
         value: Optional[T] = None
+        about = fields(stage=stage.value)
+        LOG.debug("%s begins", stage.value, extra=about)
         try:
             value = action()
         except CapdError as caught:
             error = caught
-        self._stages.append(StageResult(stage, time.monotonic() - started, error))
+        seconds = time.monotonic() - started
+        self._stages.append(StageResult(stage, seconds, error))
+        how = f"failed ({error.line()})" if error is not None else "ended"
+        LOG.debug("%s %s after %.3f s", stage.value, how, seconds, extra=about)
         if isinstance(error, StoreError) and stage is not Stage.STORE:
             self._drop_store()
         return value
@@ -241,6 +252,7 @@ class Cycle:
             self._quiet.reported(assessment, host, report)
             if report.ok and report.plan.provider and self._witness is None:
                 Memory(store).live(report.plan.provider, host)
+        LOG.debug("%s; %d requests", report.plan.counts(), report.requests)
         return report
 
     def _pause(self, seconds: float) -> None:

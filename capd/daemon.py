@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Optional
 
-from capd import config, stamps
+from capd import config, journal, stamps
 from capd.config import Settings
 from capd.cycle import Cycle
 from capd.errors import CapdError
@@ -52,11 +52,13 @@ class Daemon:
         files: Sequence[Path],
         notifier: Notifier,
         load: Load = config.load,
+        debug: bool = False,
     ) -> None:
         self._settings = settings
         self._files = files
         self._notifier = notifier
         self._load = load
+        self._debug = debug  # on the command line, which outlasts a reload
         self._mailbox = Mailbox()
         self._watcher = stamps.Watcher()
         self._health = Health()
@@ -201,6 +203,7 @@ class Daemon:
         else:
             self._health.reloaded(None, config.needs_restart(self._settings, settings))
             self._settings = self._pending = settings
+            journal.verbose(self._debug or settings.debug)
             self._schedule.interval = settings.interval
             self._schedule.now(time.monotonic())
             self._exporter.reconfigure(settings.metrics)

@@ -8,6 +8,7 @@ passes is kept in a `Memo` by the caller: parsed documents, device lists, trials
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from capd.errors import CapdError, DocumentError, LibvirtError
 from capd.facts import Claims, Cost, Discovery, Emulator, Host, Machine, Trial
 from capd.machines import assemble, claimed, representatives
 from capd.table import FAMILIES
+
+LOG = logging.getLogger(__name__)
 
 #: how a problem begins that left claims of machine types untried
 UNTRIED = "no trials of"
@@ -139,6 +142,16 @@ class _Pass:
         self._sweep(rows[len(native) :], len(rows))
         self._ask_emulators(paths, answers)
         whole = self._so_far(host, listing, complete=True)
+        LOG.debug(
+            "discovery: %d combinations, %d native, %d emulators, %d problems, %d libvirt calls "
+            "in %.3f s",
+            len(rows),
+            len(native),
+            len(self.emulators),
+            len(whole.problems),
+            whole.cost.libvirt_calls,
+            whole.cost.seconds,
+        )
         self.memo.reader.forget_unused()
         return whole
 

@@ -75,8 +75,6 @@ class Health:
         self._repeats.succeeded("pass")
         if not failed and result.full:
             self._good = time.time()
-        if result.looked:
-            LOG.debug("everything was asked anew: %s", result.looked)
         if result.discovery is not None and result.discovery is not self._discovery:
             self._learnt(result.discovery)
         if result.assessment is not None and result.assessment is not self._assessment:

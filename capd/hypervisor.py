@@ -70,6 +70,7 @@ class Hypervisor:
         except LibvirtError:
             self.close()
             raise
+        log.debug("connected to %s", self.uri)
 
     def _connect(self) -> libvirt.virConnect:
         """Open the URI; where the host's own is meant, also past a stale socket of either kind.
@@ -172,6 +173,8 @@ class Hypervisor:
                 self._guarded("closing", connection.close, timeout=2.0)
             except LibvirtError as error:
                 log.debug("%s", error)
+            else:
+                log.debug("disconnected from %s", self.uri)
         self._caller.close()
 
     def call(

@@ -110,10 +110,18 @@ def setup(debug: bool) -> None:
     for old in root.handlers[:]:
         root.removeHandler(old)
     root.addHandler(handler)
-    root.setLevel(logging.DEBUG if debug else logging.INFO)
-    # Libraries speak of every request; what they say is of use in debugging only.
+    root.setLevel(logging.INFO)
+    verbose(debug)
     for name in ("keystoneauth", "urllib3", "stevedore", "oslo_config", "sqlalchemy"):
-        logging.getLogger(name).setLevel(logging.DEBUG if debug else logging.WARNING)
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def verbose(debug: bool) -> None:
+    """Log every step of capd's, or changes only; at any time.
+
+    Libraries speak of every request with what is in it; capd says what matters in its own words.
+    """
+    logging.getLogger("capd").setLevel(logging.DEBUG if debug else logging.NOTSET)
 
 
 class Repeats:

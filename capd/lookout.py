@@ -6,6 +6,7 @@ For `capd.cycle`: the link to libvirt, the last discovery and its assessment, an
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from capd.link import Link
 from capd.live import LiveWitness
 from capd.progress import Progress
 from capd.verdicts import Assessment, affirmed
+
+LOG = logging.getLogger(__name__)
 
 #: seconds of grace on top of a step's own limits before it counts as hung
 SLACK = 5.0
@@ -89,6 +92,7 @@ class Lookout:
             progress.step("comparing with the last pass")
             reason = self.freshness.stale(hypervisor)
             if reason is None and self._sight is not None:
+                LOG.debug("what is known still holds")
                 return self._sight
             self.freshness.begin(hypervisor)
         before = self._sight
@@ -113,6 +117,7 @@ class Lookout:
             early(replace(sight, assessment=affirmed(sight.assessment)))
             progress.expect(self._limit)
 
+        LOG.debug("everything is asked anew: %s", reason)
         progress.step("asking libvirt")
         found = discover(self._settings, witness, self._memo, progress.discovering, so_far)
         if before is not None and not differs(before.discovery, found):

@@ -54,6 +54,15 @@ class Plan:
         """Whether there is nothing to write."""
         return not self.add and not self.remove
 
+    def counts(self) -> str:
+        """What is planned, in numbers."""
+        if self.error is not None:
+            return f"no plan: {self.error}"
+        named = ("add", "remove", "pending", "contested", "disagree", "unknown_to_placement")
+        parts = [f"{len(getattr(self, name))} {name.replace('_', ' ')}" for name in named]
+        parts += [f"{len(self.owned)} owned", f"{len(self.others)} of others"]
+        return f"plan for {self.name}, generation {self.generation}: {', '.join(parts)}"
+
     @property
     def after(self) -> tuple[str, ...]:
         """What the provider shows once this is written."""

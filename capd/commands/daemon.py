@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     settings = config.load(args.config_file)
     journal.setup(args.debug or settings.debug)
     with InstanceLock(settings.state_dir):
-        daemon = Daemon(settings, args.config_file, Notifier())
+        daemon = Daemon(settings, args.config_file, Notifier(), debug=args.debug)
         code = daemon.run()
         logging.shutdown()
         if daemon.stuck:

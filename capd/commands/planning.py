@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from typing import Optional
 
@@ -9,6 +10,8 @@ from capd.config import Settings
 from capd.errors import StoreError
 from capd.plan import Plan
 from capd.verdicts import Assessment
+
+LOG = logging.getLogger(__name__)
 
 
 def preview(
@@ -31,4 +34,6 @@ def preview(
             store = stack.enter_context(Store(path, read_only=True))
         except StoreError as error:
             return Plan(error=error.line()), ""
-        return Reporter(settings, store, hostname).preview(assessment), ""
+        plan = Reporter(settings, store, hostname).preview(assessment)
+        LOG.debug("%s", plan.counts())
+        return plan, ""

@@ -171,6 +171,32 @@ def test_reload_of_what_a_start_would_refuse_keeps_the_old(
         assert "s3cr" not in line
 
 
+@pytest.fixture
+def level() -> Iterator[logging.Logger]:
+    """The logger of all of capd, given back as it was."""
+    log = logging.getLogger("capd")
+    before = log.level
+    yield log
+    log.setLevel(before)
+
+
+def test_reload_switches_debug_on_and_off(
+    daemon: Daemon, settings: Settings, level: logging.Logger
+) -> None:
+    def reload(debug: str) -> int:
+        settings.files[0].write_text(f"[DEFAULT]\ndebug = {debug}\n")
+        daemon._reload()
+        return level.level
+
+    assert reload("true") == logging.DEBUG
+    assert logging.getLogger("capd.cycle").isEnabledFor(logging.DEBUG)
+    assert not logging.getLogger("urllib3").isEnabledFor(logging.DEBUG)
+    assert reload("maybe") == logging.DEBUG  # refused
+    assert reload("false") == logging.NOTSET
+    daemon._debug = True  # --debug
+    assert reload("false") == logging.DEBUG
+
+
 # -- health
 
 

@@ -93,9 +93,14 @@ def test_setup_writes_plain_lines_without_systemd(capsys: pytest.CaptureFixture[
     try:
         journal.setup(debug=False)
         logging.getLogger("capd.x").info("hello")
-        logging.getLogger("urllib3").info("a request")
+        logging.getLogger("capd.x").debug("a step")
+        journal.verbose(True)
+        logging.getLogger("capd.x").debug("another step")
+        for library in ("urllib3", "keystoneauth.session", "other"):
+            logging.getLogger(library).debug("a request")
     finally:
+        journal.verbose(False)
         root.handlers, root.level = before, level
-    error = capsys.readouterr().err
-    assert error.endswith(" INFO hello\n")
-    assert "a request" not in error
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith(" INFO hello")
+    assert second.endswith(" DEBUG another step")
