@@ -209,8 +209,10 @@ def _local(args: argparse.Namespace, settings: Settings) -> LocalBackend:
 def _names_nova(settings: Settings) -> bool:
     from oslo_config import cfg
 
+    from capd import osloconf
+
     settings.conf.register_opt(cfg.StrOpt("connection", secret=True), group="api_database")
-    return bool(settings.conf.api_database.connection)
+    return bool(osloconf.value(settings.conf, "api_database", "connection"))
 
 
 def _print_listing(listing: Listing, as_json: bool) -> int:

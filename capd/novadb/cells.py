@@ -16,6 +16,7 @@ from oslo_config import cfg
 from sqlalchemy import select
 from sqlalchemy.engine import Connection
 
+from capd import osloconf
 from capd.errors import ConfigError, DatabaseError, InstanceNotFound
 from capd.novadb import releases, schema
 from capd.novadb.database import Conflict, Database, HalfWritten
@@ -46,7 +47,7 @@ class Cell:
 def configured(conf: cfg.ConfigOpts) -> bool:
     """Whether the files at hand name Nova's API database."""
     conf.register_opts(_OPTIONS, group="api_database")
-    return bool(conf.api_database.connection)
+    return bool(osloconf.value(conf, "api_database", "connection"))
 
 
 class Cloud:
@@ -56,17 +57,18 @@ class Cloud:
         """Read the connections from `conf`. Raises ConfigError if the API database is missing."""
         for group in ("database", "api_database"):
             conf.register_opts(_OPTIONS, group=group)
-        if not conf.api_database.connection:
+        api = osloconf.value(conf, "api_database", "connection")
+        if not api:
             raise ConfigError(
                 "[api_database] connection is not set",
                 culprit="connection",
                 cure="give Nova's file too: --config-file /etc/nova/nova.conf",
             )
-        parameters = conf.api_database.connection_parameters
-        url = parse(conf.api_database.connection, "[api_database] connection", parameters)
+        parameters = osloconf.value(conf, "api_database", "connection_parameters")
+        url = parse(api, "[api_database] connection", parameters)
         self.api = Database(url, "the API database")
-        self._default: Optional[str] = conf.database.connection or None
-        self._parameters: str = conf.database.connection_parameters
+        self._default: Optional[str] = osloconf.value(conf, "database", "connection") or None
+        self._parameters: str = osloconf.value(conf, "database", "connection_parameters")
         self._cells: Optional[tuple[Cell, ...]] = None
         self._api_release: Optional[Release] = None
         self._releases: dict[str, Release] = {}

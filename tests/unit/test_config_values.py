@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from capd import config, values
+from capd.cli import main
 from capd.errors import ConfigError
 from capd.options import OPTIONS, Kind
 
@@ -200,3 +201,16 @@ def test_pages_write_numbers_out() -> None:
         text = (Path(__file__).parents[2] / page).read_text()
         assert "2592000" in text
         assert "e+0" not in text
+
+
+@pytest.mark.parametrize("verb", [["list"], ["register"], ["show", "x", "hw_disk_bus"]])
+def test_a_dollar_in_novas_database_url(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    path = _write(
+        tmp_path / "nova.conf",
+        f"[DEFAULT]\nstate_dir = {tmp_path}\n"
+        "[api_database]\nconnection = mysql+pymysql://nova:a$secretpw@db/nova_api\n",
+    )
+    assert main(["--config-file", str(path), "image-property", *verb]) == 2
+    assert capsys.readouterr().err == f"capd: [api_database] connection: {_DOLLAR}\n"
