@@ -141,6 +141,7 @@ _RECORD = "(a recording is made with capd --dump --record DIR)"
             "PLACE/index.json: expected text in arch",
         ),
     ],
+    ids=["nested", "list"],
 )
 def test_an_index_that_is_none(recording: Path, text: str, said: str) -> None:
     (recording / "index.json").write_text(text)
