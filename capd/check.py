@@ -85,7 +85,9 @@ def configuration(settings: Settings) -> Iterator[Finding]:
 def store(settings: Settings) -> Iterator[Finding]:
     """The state database and the disk it is on."""
     path = settings.state_dir / DATABASE
-    existing = next(parent for parent in (settings.state_dir, *path.parents) if parent.exists())
+    existing = next(
+        parent for parent in (settings.state_dir, *path.parents) if os.access(parent, os.F_OK)
+    )
     if not existing.is_dir():
         yield Finding(
             Level.FAIL, "store", f"{existing} is no directory", "set another [DEFAULT] state_dir"

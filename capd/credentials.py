@@ -36,12 +36,12 @@ def world_readable(path: Path) -> bool:
         return False
 
 
-def refuse_readable(path: Path, section: Mapping[str, str]) -> None:
-    """Raises ConfigError, naming file and option, if `[placement]` gives a password away."""
+def refuse_readable(path: Path, group: str, section: Mapping[str, str]) -> None:
+    """Raises ConfigError, naming file and option, if a section gives a password away."""
     secret = next((name for name in SECRETS if section.get(name)), None)
     if secret is not None and world_readable(path):
         raise ConfigError(
-            f"{path} holds [placement] {secret} and can be read by every user",
+            f"{path} holds [{group}] {secret} and can be read by every user",
             culprit=str(path),
             cure=f"chmod 0640 {path} (owner root, group capd), or use LoadCredential=",
         )

@@ -15,7 +15,7 @@ from typing import Any, Optional
 
 from oslo_config import cfg, types
 
-from capd import configfile
+from capd import configfile, credentials
 from capd.configfile import ConfigFile
 from capd.errors import ConfigError
 from capd.options import OPTIONS, Kind, Option
@@ -125,7 +125,7 @@ def _substitution(group: str, name: str, origin: Optional[Path] = None) -> Confi
 def _authentication(files: Sequence[ConfigFile]) -> None:
     """Check what keystoneauth will read, without loading it: a `$` is replaced on reading only.
 
-    Raises ConfigError.
+    Raises ConfigError, also for a password that every user can read.
     """
     groups = {"placement"}
     if section := _last(files, "placement", "auth_section"):
@@ -138,6 +138,9 @@ def _authentication(files: Sequence[ConfigFile]) -> None:
             )
         groups.add(section.lower())
     own = {(option.group, option.name) for option in OPTIONS}
+    for file in files:
+        for group in sorted(groups):
+            credentials.refuse_readable(file.path, group, file.groups.get(group, {}))
     texts = {
         (group, name): text
         for file in files

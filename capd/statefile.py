@@ -42,9 +42,25 @@ def unopened(path: Path, error: OSError) -> StoreError:
             "it is a symbolic link",
             "put the file itself there, or set [DEFAULT] state_dir",
         )
-    elif error.errno == errno.EACCES and path.exists():
+    elif error.errno == errno.EACCES and os.path.lexists(path):
         cure = f"chown it to the owner of {path.parent}"
+    elif error.errno == errno.EACCES:
+        cure = f"run capd as root, or as the user who may look into {path.parent}"
     return StoreError(f"cannot open {path}: {why}", culprit=str(path), cure=cure)
+
+
+def present(path: Path) -> bool:
+    """Whether there is such a file. Raises StoreError if there is none of capd's own making, or
+    if this user may not even look."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise unopened(path, error) from None
+    if not stat.S_ISREG(mode):
+        raise unopened(path, OSError(errno.EINVAL, NO_FILE))
+    return True
 
 
 def place(path: Path) -> Optional[tuple[int, int]]:

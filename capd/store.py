@@ -8,7 +8,6 @@ operator decides. `InstanceLock` keeps a second capd off the same state director
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import sqlite3
@@ -126,12 +125,10 @@ class Store:
             )
 
     def _open_read_only(self) -> sqlite3.Connection:
-        if not self.path.exists():
+        if not statefile.present(self.path):
             empty = _connect(":memory:")
             self._migrate(empty)
             return empty
-        if not self.path.is_file():
-            raise statefile.unopened(self.path, OSError(errno.EINVAL, statefile.NO_FILE))
         try:
             connection = _connect(f"{self.path.absolute().as_uri()}?mode=ro")
             connection.execute("PRAGMA user_version").fetchone()

@@ -129,3 +129,30 @@ def test_a_file_that_was_named_must_be_readable(forbidden: Path, tmp_path: Path)
         f"capd: cannot read configuration file {path}: Permission denied "
         "(check the path and its permissions)\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "name"),
+    [
+        (["--once"], 1, "capd.lock"),
+        (["--withdraw", "--dry-run"], 1, "capd.db"),
+        (["--check"], 1, "capd.db"),
+        (["--dump", "--from", RECORDED], 0, "capd.db"),
+        (["image-property", "list"], 1, "capd.db"),
+    ],
+)
+def test_a_state_directory_that_may_not_be_looked_into(
+    forbidden: Path, tmp_path: Path, arguments: list[str], code: int, name: str
+) -> None:
+    conf = tmp_path / "mine.conf"
+    conf.write_text(
+        f"[DEFAULT]\nstate_dir = {forbidden}\n"
+        "[placement]\nauth_type = none\nendpoint = http://127.0.0.1:1\n"
+        "[libvirt]\nconnection_uri = qemu:///system?socket=/nonexistent/sock\n"
+    )
+    done = capd(tmp_path / "none", "--config-file", str(conf), *arguments)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert f"cannot open {forbidden / name}: Permission denied" in done.stdout + done.stderr
+    cure = f"run capd as root, or as the user who may look into {forbidden}"
+    assert cure in done.stdout + done.stderr

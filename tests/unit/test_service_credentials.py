@@ -33,6 +33,17 @@ def test_password_that_all_can_read_is_refused(public: Path, secret: str) -> Non
     assert config.load([path]).files == (path,)
 
 
+def test_password_in_another_section_that_is_used(public: Path) -> None:
+    path = public / "capd.conf"
+    path.write_text("[placement]\nauth_section = Keystone\n[keystone]\npassword = hunter2\n")
+    path.chmod(0o644)
+    with pytest.raises(ConfigError) as caught:
+        config.load([path])
+    assert str(caught.value) == f"{path} holds [keystone] password and can be read by every user"
+    path.write_text("[keystone]\npassword = hunter2\n")  # which capd has no use for
+    assert config.load([path]).files == (path,)
+
+
 def test_file_without_a_secret_may_be_read_by_all(public: Path) -> None:
     path = public / "capd.conf"
     path.write_text("[placement]\nauth_type = password\npassword =\n[traits]\nstandard = never\n")
