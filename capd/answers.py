@@ -24,6 +24,20 @@ _TRAIT = re.compile(r"[A-Z][A-Z0-9_]+")
 _TRANSIENT = frozenset({408, 429, 502, 503, 504})
 _DETAIL = 300
 
+NOT_PLACEMENT = "check that the endpoint is Placement's and no web page or proxy answers for it"
+_CONTENDED = (
+    "the daemon tries again by itself; if it lasts, look for what else keeps writing to this "
+    "provider"
+)
+_LATER = (
+    "the daemon tries again by itself; if it lasts, see the log of Placement, its database, and "
+    "the web server or load balancer before it"
+)
+_LIMITED = (
+    "the daemon tries again by itself; if it lasts, raise the rate that Placement's web server or "
+    "proxy allows, or [DEFAULT] interval"
+)
+
 
 class Conflict(PlacementError):
     """Somebody else changed the provider since it was read: read again and recompute."""
@@ -70,27 +84,29 @@ class Answer:
         try:
             parsed = json.loads(self.body)
         except (ValueError, RecursionError):
-            parsed = None
+            what = "answered with something that is not JSON"
+            raise self._error(PlacementError, what, NOT_PLACEMENT) from None
         if not isinstance(parsed, dict):
-            raise self._error(
-                PlacementError,
-                "answered with something that is not JSON",
-                "check that the endpoint is Placement's and no web page or proxy answers for it",
-            )
+            what = "answered with JSON that is no object"
+            raise self._error(PlacementError, what, NOT_PLACEMENT)
         return parsed
+
+    def unreadable(self, what: str) -> PlacementError:
+        """An error for a success whose body is not what was asked for."""
+        return self._error(PlacementError, what, NOT_PLACEMENT)
 
     def trait_names(self) -> frozenset[str]:
         """The traits listed in the body. Raises PlacementError if it lists none."""
         names = self.document().get("traits")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise self._error(PlacementError, "answered without a list of traits")
+            raise self.unreadable("answered without a list of traits")
         return frozenset(names)
 
     def generation(self) -> int:
         """The provider generation in the body. Raises PlacementError if there is none."""
         generation = self.document().get("resource_provider_generation")
         if not isinstance(generation, int):
-            raise self._error(PlacementError, "answered without a generation")
+            raise self.unreadable("answered without a generation")
         return generation
 
     def check(self) -> Answer:
@@ -145,9 +161,16 @@ class Answer:
         if "o such trait" in whole:
             names = frozenset(_TRAIT.findall(whole.split("o such trait", 1)[1]))
             return UnknownTraits(
-                f"Placement at {self.endpoint} does not know {', '.join(sorted(names))}", names
+                f"Placement at {self.endpoint} does not know {', '.join(sorted(names))}",
+                names,
+                cure="they are in a later os-traits than Placement's; upgrade it there",
             )
-        return self._error(PlacementError, f"calls the request wrong{said}")
+        return self._error(
+            PlacementError,
+            f"calls the request wrong{said}",
+            "see Placement's own log, and whether a web server or proxy before it refuses or "
+            "changes requests",
+        )
 
     def _not_found(self, said: str) -> PlacementError:
         if "resource provider" in said.lower():
@@ -170,17 +193,26 @@ class Answer:
     def _conflict(self, said: str) -> PlacementError:
         code = self._field("code")
         if code in (None, "", "placement.undefined_code", CONCURRENT_UPDATE):
-            return self._error(Conflict, "says that the provider has changed meanwhile")
-        return self._error(PlacementError, f"sees a conflict, {code}{said}")
+            what = "says that the provider has changed meanwhile"
+            return self._error(Conflict, what, _CONTENDED)
+        return self._error(
+            PlacementError,
+            f"sees a conflict, {code}{said}",
+            "see Placement's own log; its API reference explains the codes",
+        )
 
     def _server_error(self, said: str) -> PlacementError:
         if self.status == 500 and "concurrently updated" in said:
-            return self._error(Conflict, "says that another thread updated the provider")
+            what = "says that another thread updated the provider"
+            return self._error(Conflict, what, _CONTENDED)
         if self.status == 500 and "eadlock found" in said:
             # the database rolled the whole transaction back, so nothing was written
-            return self._error(Conflict, "lost to another write in its database")
+            return self._error(Conflict, "lost to another write in its database", _CONTENDED)
         if self.status in _TRANSIENT:
-            error = self._error(Unavailable, f"is unavailable{said}")
+            what, cure = f"is unavailable{said}", _LATER
+            if self.status == 429:
+                what, cure = f"is asked too often{said}", _LIMITED
+            error = self._error(Unavailable, what, cure)
             assert isinstance(error, Unavailable)
             error.after = _seconds(self.headers.get("retry-after"))
             return error
@@ -189,7 +221,7 @@ class Answer:
         return self._error(
             PlacementError,
             f"gave an unexpected answer{said}",
-            "check that the endpoint is Placement's and no web page or proxy answers for it",
+            NOT_PLACEMENT,
         )
 
 

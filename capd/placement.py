@@ -70,6 +70,7 @@ class Placement:
         self._session: Optional[Session] = None
         self._service: Optional[keystone.Service] = None
         self._limits = Limits(largest)
+        self._endpoint_shown = ""
         self.requests = 0
 
     def begin(self) -> None:
@@ -93,7 +94,9 @@ class Placement:
         answer = self._send("POST", "/resource_providers", body)
         if answer.status == 409:
             raise Conflict(
-                f"resource provider {name} cannot be created: {answer.detail()}", culprit=name
+                f"resource provider {name} cannot be created: {answer.detail()}",
+                culprit=name,
+                cure="see which provider has this name or uuid: openstack resource provider list",
             )
         answer.check()
 
@@ -151,19 +154,16 @@ class Placement:
     # -- requests
 
     def _provider(self, path: str) -> Optional[ProviderEntry]:
-        rows = self._ask("GET", path).document().get("resource_providers")
-        if not isinstance(rows, list) or len(rows) > 1:
-            raise PlacementError(
-                f"{self._where()} answered {path} with no list of providers, or too many",
-                culprit=self._where(),
-            )
+        answer = self._ask("GET", path)
+        rows = answer.document().get("resource_providers")
+        if not isinstance(rows, list):
+            raise answer.unreadable("answered without a list of providers")
+        if len(rows) > 1:
+            raise answer.unreadable(f"answered with {len(rows)} providers where one can be")
         try:
-            return ProviderEntry(rows[0]["uuid"], rows[0]["name"]) if rows else None
+            return ProviderEntry(str(rows[0]["uuid"]), str(rows[0]["name"])) if rows else None
         except (TypeError, KeyError):
-            raise PlacementError(
-                f"{self._where()} answered {path} with an incomplete provider",
-                culprit=self._where(),
-            ) from None
+            raise answer.unreadable("answered with a provider without uuid or name") from None
 
     def get(self, path: str, microversion: str) -> Answer:
         """A GET of the caller's own, at another microversion: what matching asks."""
@@ -201,7 +201,7 @@ class Placement:
             "Accept": "application/json",
         }
         more: dict[str, Any] = {"json": body} if body is not None else {}
-        shown = without_secrets(endpoint)
+        self._endpoint_shown = shown = without_secrets(endpoint)
         begin = time.monotonic()
         try:
             response = session.request(
@@ -265,8 +265,7 @@ class Placement:
             )
 
     def _where(self) -> str:
-        override = self._service.endpoint if self._service else None
-        return f"Placement at {without_secrets(override)}" if override else "Placement"
+        return f"Placement at {self._endpoint_shown}" if self._endpoint_shown else "Placement"
 
 
 def _queries(names: list[str]) -> Iterator[str]:

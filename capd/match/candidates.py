@@ -96,9 +96,7 @@ def candidates(
             for uuid in row["allocations"]
         )
     except (TypeError, KeyError, AttributeError):
-        raise PlacementError(
-            "Placement's allocation candidates cannot be read", culprit="/allocation_candidates"
-        ) from None
+        raise providers.unreadable("allocation candidates") from None
     return roots, request.limit if len(rows) >= request.limit else None
 
 
@@ -118,11 +116,13 @@ def _query(
         raise PlacementError(
             f"forbidden traits need Placement 1.22, this one has {_text(version)}",
             culprit=_text(version),
+            cure="upgrade Placement, or match without what is forbidden",
         )
     if request.groups and version < _GROUPS:
         raise PlacementError(
             f"granular groups need Placement 1.25, this one has {_text(version)}",
             culprit=_text(version),
+            cure="upgrade Placement, or match without the numbered groups of the flavor",
         )
     unsigned = anywhere + [f"!{trait}" for trait in forbidden]
     terms = [_resources("", request.resources)] if request.resources else []

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Optional, Protocol
 from urllib.parse import quote
 
+from capd.answers import NOT_PLACEMENT
 from capd.errors import PlacementError
 from capd.names import machine_trait, value_trait
 from capd.table import CATEGORIES, CUSTOM, FAMILIES
@@ -81,6 +82,7 @@ class Providers:
         self._api = api
         self.names: dict[str, str] = {}
         self.requests = 0
+        self._peer = "Placement"
         self._version = self._negotiate()
         self._anchors: tuple[str, ...] = ()
         self._everyone: Optional[frozenset[str]] = None
@@ -175,16 +177,21 @@ class Providers:
         """The traits of one provider."""
         path = f"/resource_providers/{uuid}/traits"
         answer = self.get(path)
-        if not isinstance(answer, dict) or not isinstance(answer.get("traits"), list):
-            raise PlacementError("Placement's list of traits cannot be read", culprit=path)
-        return frozenset(answer["traits"])
+        return self._traits(answer)
 
     def get(self, path: str) -> Any:
         """One request's answer as JSON. Raises PlacementError."""
         self.requests += 1
         version = ".".join(map(str, self._version)) if self.requests > 1 else "1.0"
         answer = self._api.get(path, version)
-        return parse(answer.body, f"Placement at {answer.endpoint}", path)
+        self._peer = f"Placement at {answer.endpoint}"
+        return parse(answer.body, self._peer, path)
+
+    def unreadable(self, what: str) -> PlacementError:
+        """The error of an answer that lacks `what`."""
+        return PlacementError(
+            f"{self._peer} answered without {what}", culprit=self._peer, cure=NOT_PLACEMENT
+        )
 
     def _hosts(self, terms: Sequence[str]) -> frozenset[str]:
         """The hosts that satisfy `terms` (traits, `!` before what must be absent)."""
@@ -208,19 +215,23 @@ class Providers:
         path = "/resource_providers" + ("?" if query else "") + "&".join(query)
         try:
             for row in self.get(path)["resource_providers"]:
-                self.names.setdefault(row["uuid"], row["name"])
-                yield row["uuid"], row.get("root_provider_uuid") or row["uuid"]
+                uuid = str(row["uuid"])
+                self.names.setdefault(uuid, str(row["name"]))
+                yield uuid, str(row.get("root_provider_uuid") or uuid)
         except (TypeError, KeyError, AttributeError):
-            raise PlacementError(
-                "Placement's list of resource providers cannot be read", culprit=path
-            ) from None
+            raise self.unreadable("a list of resource providers") from None
 
     def _known(self, traits: Iterable[str], more: str) -> frozenset[str]:
         found: set[str] = set()
         for part in _parts(sorted(traits)):
-            answer = self.get(f"/traits?name=in:{','.join(part)}{more}")
-            found.update(answer.get("traits", ()) if isinstance(answer, dict) else ())
+            found |= self._traits(self.get(f"/traits?name=in:{','.join(part)}{more}"))
         return frozenset(found)
+
+    def _traits(self, answer: Any) -> frozenset[str]:
+        names = answer.get("traits") if isinstance(answer, dict) else None
+        if not isinstance(names, list):
+            raise self.unreadable("a list of traits")
+        return frozenset(map(str, names))
 
     def _negotiate(self) -> tuple[int, int]:
         answer = self.get("/")
@@ -228,15 +239,12 @@ class Providers:
             text = answer["versions"][0]["max_version"]
             major, minor = (int(part) for part in text.split("."))
         except (TypeError, KeyError, IndexError, ValueError, AttributeError):
-            raise PlacementError(
-                "Placement does not say which microversions it knows",
-                culprit="/",
-                cure="check that the endpoint is Placement's",
-            ) from None
+            raise self.unreadable("the microversions it knows") from None
         if (major, minor) < _OLDEST:
             raise PlacementError(
-                f"Placement knows microversions up to {text}; matching needs 1.18",
-                culprit=text,
+                f"{self._peer} knows microversions up to {text}; matching needs 1.18",
+                culprit=self._peer,
+                cure="upgrade Placement: 1.18 is of 2018",
             )
         return min((major, minor), _NEWEST)
 
@@ -249,7 +257,7 @@ def parse(body: bytes, peer: str, path: str) -> Any:
         raise PlacementError(
             f"{peer} answered with something that is not JSON (GET {path.split('?')[0]})",
             culprit=peer,
-            cure="check that the endpoint is Placement's and no web page or proxy answers for it",
+            cure=NOT_PLACEMENT,
         ) from None
 
 

@@ -12,8 +12,9 @@ from typing import Any, Optional
 from capd.errors import visible
 from capd.match.candidates import Request
 from capd.match.explain import Explanation, Finding
+from capd.match.guest import DEFAULT
 from capd.match.hosts import Answer, Count, Host, Reject
-from capd.match.outcomes import Ask, Outcome, Status, Translation
+from capd.match.outcomes import MACHINE, Ask, Outcome, Status, Translation
 
 #: hosts of one kind that are listed in text; `--json` has all
 _LISTED = 20
@@ -176,26 +177,28 @@ def _zeros(translation: Translation, answer: Answer) -> list[str]:
     """Traits that no host has, loudly, with the properties that ask for them together."""
     lines = []
     machine = next(
-        (
-            f"{one.name}={one.value}, "
-            for one in translation.outcomes
-            if "machine_type" in one.name
-        ),
-        "",
+        (one for one in translation.outcomes if any(ask.category == MACHINE for ask in one.asks)),
+        None,
     )
     for count in answer.counts:
         if count.hosts or count.forbidden:
             continue
-        asks = [
-            f"{'' if 'machine_type' in one.name else machine}{one.name}={_short(one.value)}"
-            for one in translation.outcomes
-            if any(ask.trait == count.trait for ask in one.asks)
-        ]
+        asks = []
+        for one in translation.outcomes:
+            ask = next((ask for ask in one.asks if ask.trait == count.trait), None)
+            if ask is not None:
+                by = [machine] if machine is not None and _of_family(ask) else []
+                asks.append(", ".join(f"{each.name}={_short(each.value)}" for each in (*by, one)))
         unknown = "" if count.known else ", and Placement does not know it"
         lines.append(f"NO HOST has {count.trait}{unknown} (asked by {'; '.join(asks)}).")
         if count.elsewhere:
             lines.append(f"  Hosts have {count.elsewhere}, but with other machine types only.")
     return [*lines, ""] if lines else []
+
+
+def _of_family(ask: Ask) -> bool:
+    """Whether the machine type that was named has a part in what is asked for."""
+    return ask.scope is not None and ask.scope.family not in (None, DEFAULT)
 
 
 def _by_reason(rejects: Iterable[Reject]) -> list[tuple[str, list[Host]]]:

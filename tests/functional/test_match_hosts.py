@@ -423,6 +423,71 @@ def test_a_web_page_in_place_of_placement_is_named(tmp_path: Path, cloud: Cloud)
     )
 
 
+@pytest.mark.parametrize("body", [b"[]", b"null", b"3", b'{"versions": 3}'])
+def test_json_that_is_not_placements_is_named(tmp_path: Path, cloud: Cloud, body: bytes) -> None:
+    with FakeServer(FakePlacement()) as server:
+
+        def other(handler: Any, method: str, path: str) -> bool:
+            handler.reply(200, body)
+            return True
+
+        server.script = other
+        settings = tmp_path / "capd.conf"
+        settings.write_text(
+            f"[placement]\nauth_type = admin_token\nendpoint = {server.url}\ntoken = admin\n"
+        )
+        done = capd(Cloud(cloud.service, settings), "--property", "hw_disk_bus=ide")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == (
+        f"capd: Placement at {server.url} answered without the microversions it knows (check "
+        "that the endpoint is Placement's and no web page or proxy answers for it)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("properties", "lines"),
+    [
+        (
+            ["hw_machine_type=q35", "trait:CUSTOM_FOO=required"],
+            [
+                "NO HOST has CUSTOM_FOO, and Placement does not know it"
+                " (asked by trait:CUSTOM_FOO=required)."
+            ],
+        ),
+        (
+            ["hw_machine_type=no!such", "trait:CUSTOM_FOO=required"],
+            [
+                "NO HOST has CUSTOM_FOO, and Placement does not know it"
+                " (asked by trait:CUSTOM_FOO=required)."
+            ],
+        ),
+        (
+            ["hw_machine_type=q35", "hw_sound_model=ich9"],
+            ["NO HOST has COMPUTE_SOUND_MODEL_ICH9 (asked by hw_sound_model=ich9)."],
+        ),
+        (
+            ["hw_disk_bus=scsi"],
+            [
+                "NO HOST has CUSTOM_CAPD_DEFAULT_STORAGE_BUS_SCSI, and Placement does not know it"
+                " (asked by hw_disk_bus=scsi)."
+            ],
+        ),
+        (
+            ["hw_machine_type=pc-q35-9.0", "hw_disk_bus=ide"],
+            [
+                "NO HOST has CUSTOM_CAPD_Q35_STORAGE_BUS_IDE"
+                " (asked by hw_machine_type=pc-q35-9.0, hw_disk_bus=ide)."
+            ],
+        ),
+    ],
+)
+def test_only_what_asks_for_a_trait_is_named_for_it(
+    cloud: Cloud, properties: list[str], lines: list[str]
+) -> None:
+    done = capd(cloud, *(word for one in properties for word in ("--property", one)))
+    assert [line for line in done.stdout.splitlines() if line.startswith("NO HOST")] == lines
+
+
 def test_the_table_says_no_host_loudly(cloud: Cloud) -> None:
     done = capd(cloud, "--property", "hw_machine_type=q35", "--property", "hw_disk_bus=ide")
     page = (Path(__file__).resolve().parents[2] / "docs" / "matching.md").read_text()

@@ -189,6 +189,30 @@ def test_a_body_that_is_not_placements(site: Site, body: bytes) -> None:
     site.recovers()
 
 
+NOT_PLACEMENT = "(check that the endpoint is Placement's and no web page or proxy answers for it)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (7, "answered without a list of providers"),
+        ([{"uuid": "u", "name": "n"}] * 2, "answered with 2 providers where one can be"),
+        ([{"name": "n"}], "answered with a provider without uuid or name"),
+        (["n"], "answered with a provider without uuid or name"),
+    ],
+)
+def test_providers_of_another_shape(site: Site, rows: Any, said: str) -> None:
+    def script(handler: Any, method: str, path: str) -> Any:
+        found = {"resource_providers": rows}
+        return (200, found) if path.startswith("/resource_providers?") else None
+
+    site.server.script = script
+    assert site.failing() == (
+        f"Placement at {site.server.url} {said} (GET /resource_providers: 200) {NOT_PLACEMENT}"
+    )
+    site.recovers()
+
+
 def test_b19_a_server_that_never_answers_fails_within_the_limit(site: Site) -> None:
     site.configure("request_timeout = 0.5")
     site.server.script = lambda handler, method, path: time.sleep(3) or True

@@ -32,8 +32,18 @@ def answer(status: int, detail: str = "", **more: Any) -> Answer:
 @pytest.mark.parametrize(
     ("given", "kind", "words", "cure"),
     [
-        (answer(400, "No such trait CUSTOM_A, HW_B"), UnknownTraits, "CUSTOM_A, HW_B", None),
-        (answer(400, "JSON does not validate"), PlacementError, "JSON does not validate", None),
+        (
+            answer(400, "No such trait CUSTOM_A, HW_B"),
+            UnknownTraits,
+            "CUSTOM_A, HW_B",
+            "os-traits",
+        ),
+        (
+            answer(400, "JSON does not validate"),
+            PlacementError,
+            "JSON does not validate",
+            "own log",
+        ),
         (answer(401, "no token"), PlacementError, "does not accept the token", "credentials"),
         (answer(403, "Policy forbids"), PlacementError, "forbids this to capd's user", "role"),
         (
@@ -45,16 +55,31 @@ def answer(status: int, detail: str = "", **more: Any) -> Answer:
         (answer(404, "The resource could not"), PlacementError, "no such resource: The", "path"),
         (answer(406, max_version="1.5"), PlacementError, "knows up to 1.5", "Pike"),
         (answer(406), PlacementError, "older than microversion 1.6", "Pike"),
-        (answer(409, "generation changed"), Conflict, "has changed meanwhile", None),
-        (answer(409, code="placement.concurrent_update"), Conflict, "has changed", None),
-        (answer(409, code="placement.duplicate_name"), PlacementError, "duplicate_name", None),
-        (answer(500, CONCURRENT), Conflict, "another thread updated", None),
-        (answer(500, DEADLOCK), Conflict, "lost to another write", None),
+        (
+            answer(409, "generation changed"),
+            Conflict,
+            "has changed meanwhile",
+            "what else keeps writing",
+        ),
+        (
+            answer(409, code="placement.concurrent_update"),
+            Conflict,
+            "has changed",
+            "what else keeps writing",
+        ),
+        (
+            answer(409, code="placement.duplicate_name"),
+            PlacementError,
+            "duplicate_name",
+            "API reference",
+        ),
+        (answer(500, CONCURRENT), Conflict, "another thread updated", "by itself"),
+        (answer(500, DEADLOCK), Conflict, "lost to another write", "by itself"),
         (answer(500, "NoneType"), Unavailable, "failed inside: NoneType", "own log"),
-        (answer(502), Unavailable, "is unavailable (PUT /x: 502)", None),
-        (answer(503, "busy"), Unavailable, "is unavailable: busy", None),
-        (answer(504), Unavailable, "is unavailable", None),
-        (answer(429), Unavailable, "is unavailable", None),
+        (answer(502), Unavailable, "is unavailable (PUT /x: 502)", "load balancer"),
+        (answer(503, "busy"), Unavailable, "is unavailable: busy", "load balancer"),
+        (answer(504), Unavailable, "is unavailable", "tries again by itself"),
+        (answer(429), Unavailable, "is asked too often", "interval"),
         (answer(302), PlacementError, "unexpected answer", "proxy"),
         (answer(418, "teapot"), PlacementError, "unexpected answer: teapot", "proxy"),
     ],
@@ -87,14 +112,24 @@ def test_unknown_traits_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"<html>It works!</html>", b"\xff\xfe", b"[1]", b"nul", b"[" * 100000]
+    "body", [b"", b"<html>It works!</html>", b"\xff\xfe", b"nul", b"[" * 100000]
 )
-def test_a_body_that_is_no_json_object(body: bytes) -> None:
+def test_a_body_that_is_no_json(body: bytes) -> None:
     with pytest.raises(PlacementError, match="not JSON") as caught:
         Answer("GET /x", "http://p", 200, {}, body).document()
     assert "proxy" in (caught.value.cure or "")
     with pytest.raises(Unavailable):
         Answer("GET /x", "http://p", 503, {}, body).check()
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b"3", b'"text"'])
+def test_json_of_another_shape_is_not_called_no_json(body: bytes) -> None:
+    with pytest.raises(PlacementError) as caught:
+        Answer("GET /x", "http://p", 200, {}, body).document()
+    assert caught.value.line() == (
+        "Placement at http://p answered with JSON that is no object (GET /x: 200) "
+        "(check that the endpoint is Placement's and no web page or proxy answers for it)"
+    )
 
 
 @pytest.mark.parametrize(
