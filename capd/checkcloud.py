@@ -10,13 +10,13 @@ from typing import Optional
 
 from capd import longline
 from capd.config import Settings
-from capd.errors import CapdError
+from capd.errors import CapdError, ConfigError
 from capd.facts import Discovery, Support
 from capd.findings import Finding, fail, good, warn
 from capd.ledger import is_custom
 from capd.placement import Placement
 from capd.plan import Plan
-from capd.provider import find, identify
+from capd.provider import Identity, ProviderMissing, find, identify
 from capd.verdicts import Assessment
 
 
@@ -38,14 +38,32 @@ def placement(
         hostname = discovery.host.hostname if discovery else ""
         identity = identify(settings.placement, hostname)
         if identity.uuid or identity.name:
-            provider = find(client, identity, create=False)
-            yield good("provider", f"{provider.name} ({provider.uuid}), by {provider.how}")
             wanted = _wanted(settings, assessment) if assessment else frozenset()
-            yield from nova_line(client, provider.uuid, wanted)
+            yield from _provider(client, settings, identity, wanted)
         else:
             yield warn("provider", "unknown: libvirt did not give the host's name")
+    except ConfigError as error:
+        yield fail("configuration", error)
     except CapdError as error:
         yield fail("placement", error)
+
+
+def _provider(
+    client: Placement, settings: Settings, identity: Identity, wanted: frozenset[str]
+) -> Iterator[Finding]:
+    """Raises PlacementError if there is none and capd is not to create it, or in doubt."""
+    try:
+        provider = find(client, identity, create=False)
+    except ProviderMissing:
+        if not settings.placement.create_provider:
+            raise
+        yield good(
+            "provider",
+            f"{identity.name} does not exist yet; the first pass creates it, by {identity.how}",
+        )
+        return
+    yield good("provider", f"{provider.name} ({provider.uuid}), by {provider.how}")
+    yield from nova_line(client, provider.uuid, wanted)
 
 
 def nova_line(client: Placement, uuid: str, wanted: frozenset[str]) -> Iterator[Finding]:

@@ -104,6 +104,7 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "provider": plan.provider,
         "name": plan.name,
         "how": plan.how,
+        "creates": plan.creates,
         "generation": plan.generation,
         "reported_at": plan.reported_at,
         "add": list(plan.add),

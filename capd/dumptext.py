@@ -246,9 +246,11 @@ def _plan(plan: Optional[Plan], no_plan: str, paint: Painter) -> Iterator[str]:
         yield "  " + paint(plan.error, "red")
         yield f"  {last}"
         return
-    yield (
-        f"  provider {plan.name} ({plan.provider}), by {plan.how}, generation {plan.generation}"
-    )
+    who = f"provider {plan.name}" + (f" ({plan.provider})" if plan.provider else "")
+    if plan.creates:
+        yield f"  {who} does not exist yet and will be created, by {plan.how}"
+    else:
+        yield f"  {who}, by {plan.how}, generation {plan.generation}"
     yield f"  {last}"
     for names, sign, colour, text in (
         (plan.add, "+", "green", "to add"),

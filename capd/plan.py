@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 from capd.facts import Source, Support
-from capd.ledger import UNCONFIRMED, Ledger, Shown, is_custom
+from capd.ledger import UNCONFIRMED, Intent, Ledger, Shown, is_custom
 from capd.memory import DENIALS, Knowledge, Known, observe
 from capd.verdicts import Assessment, Verdict
 
@@ -31,7 +31,8 @@ class Plan:
     `unknown_to_placement` those that this Placement has no name for, `pending` those that are to
     go if the next pass denies them too. `owned` and `others` are what is on the provider now,
     capd's own and everybody else's. `reported_at` is when capd last reported there, in seconds
-    since the epoch. `error` is set, and the rest empty, if there is no plan.
+    since the epoch. `creates`: the provider does not exist yet and a pass makes it, with a uuid of
+    Placement's if `provider` is None. `error` is set, and the rest empty, if there is no plan.
     """
 
     provider: Optional[str] = None
@@ -47,6 +48,7 @@ class Plan:
     owned: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     reported_at: Optional[float] = None
+    creates: bool = False
     error: Optional[str] = None
 
     @property
@@ -160,6 +162,17 @@ def withdrawal(ledger: Ledger, shown: Shown) -> Plan:
 def target(plan: Plan, shown: Shown) -> frozenset[str]:
     """The whole set to be written: everything of others, and capd's own as planned."""
     return (shown.traits - set(plan.remove)) | set(plan.add)
+
+
+def intent(plan: Plan, shown: Shown, marking: bool) -> Intent:
+    """What to note before a write: its standard traits, and by what to know it again."""
+    adds = frozenset(name for name in plan.add if not is_custom(name))
+    removes = frozenset(name for name in plan.remove if not is_custom(name))
+    evidence = frozenset(plan.add) - adds
+    leaves = bool(shown.customs - set(plan.remove))
+    if not evidence and marking and (adds or (removes and leaves)):
+        evidence = frozenset({UNCONFIRMED}) - shown.traits
+    return Intent(shown.generation, adds, removes, evidence)
 
 
 def _wanted(verdict: Verdict, known: Known) -> bool:

@@ -8,6 +8,7 @@ disagree, capd writes to neither and names both: traits on the wrong host are wo
 from __future__ import annotations
 
 import contextlib
+import time
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ from capd import regular
 from capd.answers import Conflict
 from capd.config import PlacementSettings
 from capd.errors import PlacementError
+from capd.jitter import spread
 from capd.placement import ProviderEntry
 
 #: bytes of a file that holds one uuid
 _LARGEST = 4096
+#: seconds for which a provider is taken for granted: it may be renamed, or another get its name
+_KEPT = 3600.0
 
 
 class ProviderUnclear(PlacementError):
@@ -114,6 +118,57 @@ def find(directory: Directory, identity: Identity, create: bool) -> Provider:
             "create_provider",
         )
     return Provider(found.uuid, found.name, identity.how)
+
+
+class Finder:
+    """The provider of one host, kept from pass to pass; looked for anew when in doubt, and hourly.
+
+    Whoever takes it for granted (`find`) may be wrong about it for an hour; before a write it is
+    made sure (`sure`), so that traits never go to a provider which is another host's by now.
+    """
+
+    def __init__(self, directory: Directory, settings: PlacementSettings) -> None:
+        self._directory = directory
+        self._settings = settings
+        self._found: Optional[tuple[Identity, Provider]] = None
+        self._until = 0.0
+        self._sure = False
+
+    def begin(self) -> None:
+        """A pass begins."""
+        self._sure = False
+        if time.monotonic() >= self._until:
+            self._found = None
+
+    def forget(self) -> None:
+        """What was found is not there any more."""
+        self._found = None
+
+    def find(self, hostname: str, create: bool) -> Provider:
+        """The provider by what this host knows now; asked for only if that has changed."""
+        identity = self.identity(hostname)
+        if self._found is None or self._found[0] != identity:
+            self._found = None
+            self._found = (identity, find(self._directory, identity, create))
+            self._until = time.monotonic() + spread(_KEPT)
+            self._sure = True
+        return self._found[1]
+
+    def sure(self, hostname: str, create: bool) -> Provider:
+        """The provider, asked for unless this pass has done so already."""
+        if not self._sure:
+            self._found = None
+        return self.find(hostname, create)
+
+    def identity(self, hostname: str) -> Identity:
+        """Who the provider ought to be. Raises ProviderMissing if nothing says so."""
+        identity = identify(self._settings, hostname)
+        if not identity.uuid and not identity.name:
+            raise ProviderMissing(
+                "the host's name is not known yet, so neither is its resource provider",
+                cure="set [placement] provider_uuid or provider_name",
+            )
+        return identity
 
 
 def _look_up(directory: Directory, identity: Identity) -> Optional[ProviderEntry]:

@@ -21,13 +21,13 @@ from capd.answers import Conflict, ProviderGone, Unanswered, Unavailable, Unknow
 from capd.config import Settings
 from capd.errors import CapdError, PlacementError
 from capd.jitter import waits
-from capd.ledger import UNCONFIRMED, Intent, Ledger, Shown, is_custom
+from capd.ledger import UNCONFIRMED, Ledger, Shown, is_custom
 from capd.longline import LongLines
 from capd.memory import Knowledge, Memory
 from capd.outcome import Pass, Report, news
 from capd.placement import Pause, Placement
 from capd.plan import Judge, Plan
-from capd.provider import Identity, Provider, ProviderMissing, find, identify
+from capd.provider import Finder, Provider, ProviderMissing
 from capd.store import Store
 from capd.verdicts import Assessment
 from capd.vocabulary import Vocabulary
@@ -59,7 +59,7 @@ class Reporter:
         self._client = client or Placement(settings, pause)
         self._vocabulary = Vocabulary(self._client, self._memory)
         self._lines = LongLines(self._client)
-        self._found: Optional[tuple[Identity, Provider]] = None
+        self._finder = Finder(self._client, settings.placement)
         self._told = frozenset(override.trait for override in settings.traits.overrides)
         self._last = Plan()
 
@@ -70,8 +70,7 @@ class Reporter:
         last = None
         try:
             last = self._memory.reported_at()
-            provider = self._provider(create=False)
-            shown = self._client.provider_traits(provider.uuid)
+            provider, shown, creates = self._foreseen()
             ledger, _ = ledgers.settle(self._memory.ledger(provider.uuid), shown, self._told)
             names = {*judge.names(), *plans.leftovers(judge, ledger, shown.traits)}
             known = plans.learned(judge, self._memory.knowledge(), names)
@@ -81,7 +80,9 @@ class Reporter:
             plan = plans.make(judge, known, ledger, shown, lacking)
         except CapdError as error:
             return Plan(error=error.line(), reported_at=last)
-        return replace(_of(plan, provider), reported_at=self._memory.reported_at(provider.uuid))
+        if not creates:
+            last = self._memory.reported_at(provider.uuid)
+        return replace(_of(plan, provider), reported_at=last, creates=creates)
 
     def report(self, assessment: Assessment) -> Report:
         """One pass. Never raises for what the network, Placement or the store can do."""
@@ -100,8 +101,6 @@ class Reporter:
                 return self._lines.bounded(plans.make(judge, known, ledger, shown, lacking))
 
             self._vocabulary.ensure(assessment.vocabulary)
-            if self._vocabulary.checked:
-                self._found = None  # as rarely: is the provider still the right one
             create = self._settings.placement.create_provider
             return self._carry_out(planner, done, assessment.vocabulary, create)
 
@@ -112,7 +111,7 @@ class Reporter:
 
         def run(done: Pass) -> Plan:
             if dry_run:
-                provider = self._provider(create=False)
+                provider = self._finder.find(self.hostname, create=False)
                 shown = self._client.provider_traits(provider.uuid)
                 ledger, _ = ledgers.settle(self._memory.ledger(provider.uuid), shown)
                 return _of(plans.withdrawal(ledger, shown), provider)
@@ -127,6 +126,7 @@ class Reporter:
 
     def _run(self, run: Callable[[Pass], Plan]) -> Report:
         self._client.begin()
+        self._finder.begin()
         done = Pass()
         try:
             plan = run(done)
@@ -145,31 +145,30 @@ class Reporter:
 
     # -- the way to the provider
 
-    def _provider(self, create: bool) -> Provider:
-        """The provider by what this host knows now; asked for only if that has changed."""
-        identity = identify(self._settings.placement, self.hostname)
-        if self._found is None or self._found[0] != identity:
-            if not identity.uuid and not identity.name:
-                raise ProviderMissing(
-                    "the host's name is not known yet, so neither is its resource provider",
-                    cure="set [placement] provider_uuid or provider_name",
-                )
-            self._found = None
-            self._found = (identity, find(self._client, identity, create))
-        return self._found[1]
+    def _foreseen(self) -> tuple[Provider, Shown, bool]:
+        """The provider and what it shows, or what a pass would make (then True)."""
+        try:
+            provider = self._finder.find(self.hostname, create=False)
+        except ProviderMissing:
+            identity = self._finder.identity(self.hostname)
+            if not self._settings.placement.create_provider:
+                raise
+            made = Provider(identity.uuid or "", identity.name, identity.how)
+            return made, Shown(0, frozenset()), True
+        return provider, self._client.provider_traits(provider.uuid), False
 
     def _read(self, create: bool) -> tuple[Provider, Shown]:
         """The provider and what it shows; one that has gone is looked for anew, once."""
-        provider = self._provider(create)
+        provider = self._finder.find(self.hostname, create)
         try:
             return provider, self._client.provider_traits(provider.uuid)
         except ProviderGone:
-            self._found = None
+            self._finder.forget()
             before = self._memory.ledger(provider.uuid)
             if before.generation != -1:
                 gone = ledgers.vanished(before)
                 self._memory.keep(provider.uuid, provider.name, before, gone)
-        provider = self._provider(create)
+        provider = self._finder.find(self.hostname, create)
         return provider, self._client.provider_traits(provider.uuid)
 
     # -- the pass itself
@@ -190,6 +189,10 @@ class Reporter:
         outages = waits(_OUTAGES, 0.25, 5.0)
         writes = 0
         while not (plan := planner(ledger, shown, done.lacking)).empty:
+            if self._finder.sure(self.hostname, create) != provider:
+                provider, shown = self._read(create)
+                ledger = self._settle(provider, shown, done)
+                continue
             writes += 1
             try:
                 ledger, shown = self._write(provider, ledger, shown, plan, done)
@@ -230,7 +233,7 @@ class Reporter:
         self, provider: Provider, ledger: Ledger, shown: Shown, plan: Plan, done: Pass
     ) -> tuple[Ledger, Shown]:
         """One PUT, noted before and after; the ledger and the set it led to."""
-        intent = _intent(plan, shown, marking=UNCONFIRMED not in done.lacking)
+        intent = plans.intent(plan, shown, marking=UNCONFIRMED not in done.lacking)
         noted = ledger
         if intent.adds or intent.removes or ledger.intents:
             noted = ledgers.noted(ledger, intent)
@@ -283,16 +286,6 @@ class Reporter:
             self._memory.reported(provider.uuid)
 
 
-def _intent(plan: Plan, shown: Shown, marking: bool) -> Intent:
-    """What to note before a write: its standard traits, and by what to know it again."""
-    adds = frozenset(name for name in plan.add if not is_custom(name))
-    removes = frozenset(name for name in plan.remove if not is_custom(name))
-    evidence = frozenset(plan.add) - adds
-    leaves = bool(shown.customs - set(plan.remove))
-    if not evidence and marking and (adds or (removes and leaves)):
-        evidence = frozenset({UNCONFIRMED}) - shown.traits
-    return Intent(shown.generation, adds, removes, evidence)
-
-
 def _of(plan: Plan, provider: Provider) -> Plan:
-    return replace(plan, provider=provider.uuid, name=provider.name, how=provider.how)
+    uuid = provider.uuid or None
+    return replace(plan, provider=uuid, name=provider.name, how=provider.how)

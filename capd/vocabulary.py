@@ -20,16 +20,13 @@ _AGE = 86400.0
 
 
 class Vocabulary:
-    """Ensures names for `capd.report`. `failed` are those that could not be created in this pass,
-    `checked` says whether Placement was asked in this pass.
-    """
+    """Ensures names for `capd.report`. `failed` could not be created in this pass."""
 
     def __init__(self, client: Placement, memory: Memory) -> None:
         self._client = client
         self._memory = memory
         self._error = ""
         self.failed: frozenset[str] = frozenset()
-        self.checked = False
 
     def ensure(self, names: Iterable[str], again: bool = False) -> None:
         """See to it that all `names` exist; `again` even if they are remembered to.
@@ -42,12 +39,10 @@ class Vocabulary:
         age = time.time() - checked_at
         # spread, so that hosts installed together do not come together every day
         due = not 0 <= age < spread(_AGE)
-        self.checked = False
         self.failed = frozenset()
         self._error = ""
         if not again and known == current and not due:
             return
-        self.checked = True
         errors = self._client.create_names(wanted - self._client.custom_names())
         if errors:
             first = next(iter(errors.values()))
