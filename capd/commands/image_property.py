@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capd.commands import register
-from capd.errors import CapdError, visible
+from capd.errors import InputError, visible
 
 if TYPE_CHECKING:
     from capd.commands.backend import Backend, Changed, Listing
@@ -166,11 +166,17 @@ def run(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace, settings: Settings) -> Listing:
     if args.xml:
         if args.instance or args.drift:
-            raise CapdError("list --xml takes neither an instance nor --drift")
+            raise InputError("list --xml takes neither an instance nor --drift")
         return _local(args, settings).files(args.xml)
     if args.instance is not None and (args.host is not None or args.all):
-        raise CapdError("list takes an instance, --host or --all, one of them")
+        raise InputError("list takes an instance, --host or --all, one of them")
     if args.facts is not None or args.drift or args.unsupported:
+        if args.host is not None:
+            raise InputError(
+                "list --host asks Nova's database, --from, --drift and --unsupported this host",
+                culprit="--host",
+                cure="leave one of them out",
+            )
         return _local(args, settings).list(args.instance)
     return _backend(args, settings).list(args.instance)
 
@@ -186,7 +192,7 @@ def _backend(args: argparse.Namespace, settings: Settings) -> Backend:
 
         return NovaBackend(settings, getattr(args, "host", None))
     if getattr(args, "host", None) is not None:
-        raise CapdError(
+        raise InputError(
             "list --host needs Nova's database",
             culprit="--host",
             cure="give Nova's file too: --config-file /etc/nova/nova.conf",

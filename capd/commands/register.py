@@ -64,8 +64,7 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
 
     counts: Counter[Kind] = Counter()
     progress = _Progress(_lines(args.files), sys.stderr)
-    if not args.json:
-        print(_row("INSTANCE", "HOST", "RESULT", ""))
+    headed = bool(args.json)
     with Cloud(settings.conf) as cloud:
         try:
             for outcome in Register(cloud, args.dry_run).run(exported.read(args.files)):
@@ -73,6 +72,9 @@ def run(args: argparse.Namespace, settings: Settings) -> int:
                 written = outcome.kind is Kind.REGISTERED and (args.dry_run or args.verbose)
                 differs = bool(outcome.differences)
                 if written or differs or outcome.kind is Kind.SKIPPED or args.verbose:
+                    if not headed:
+                        print(_row("INSTANCE", "HOST", "RESULT", ""))
+                        headed = True
                     _print(outcome, args.json, args.dry_run)
                 progress.count(counts[Kind.SKIPPED])
         finally:

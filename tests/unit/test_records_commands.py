@@ -195,7 +195,43 @@ def test_domain_xml_from_files(run: Run, tmp_path: Path) -> None:
     )
     assert code == 7
     assert "hw_video_model=qxl" in out
-    assert run("list", "--xml", str(qxl), "--drift")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("--xml", str(GUESTS / "spice-qxl.libvirt.xml"), "--drift"),
+            "list --xml takes neither an instance nor --drift",
+        ),
+        (("one", "--all"), "list takes an instance, --host or --all, one of them"),
+        (
+            ("--host", "host1"),
+            "list --host needs Nova's database (give Nova's file too: --config-file "
+            "/etc/nova/nova.conf)",
+        ),
+        (
+            ("--host", "host1", "--drift"),
+            "list --host asks Nova's database, --from, --drift and --unsupported this host "
+            "(leave one of them out)",
+        ),
+    ],
+)
+def test_a_wrong_command_line_is_exit_code_2(
+    run: Run, arguments: tuple[str, ...], said: str
+) -> None:
+    assert run("list", *arguments) == (2, "", f"capd: {said}\n")
+
+
+def test_register_without_nova_prints_no_table(run: Run, tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    records.write_text("{}\n")
+    assert run("register", str(records)) == (
+        2,
+        "",
+        "capd: [api_database] connection is not set (give Nova's file too: --config-file "
+        "/etc/nova/nova.conf)\n",
+    )
 
 
 def test_what_nova_has_no_value_for_is_said(run: Run, tmp_path: Path) -> None:

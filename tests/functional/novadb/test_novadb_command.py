@@ -114,7 +114,7 @@ def test_list(twins: Twins) -> None:
     assert len(out.splitlines()) == 2
     assert capd(twins, "list", ident("nowhere"))[0] == 2
     code, _, err = capd(twins, "list", ident("untouched"), "--all")
-    assert (code, err) == (1, "capd: list takes an instance, --host or --all, one of them\n")
+    assert (code, err) == (2, "capd: list takes an instance, --host or --all, one of them\n")
 
 
 @on_sqlite
