@@ -29,7 +29,8 @@ DEFAULT_FILE = Path("/etc/capd/capd.conf")
 
 @dataclass(frozen=True)
 class LibvirtSettings:
-    """`[libvirt]`; times in seconds. `machine_types` maps architecture to machine type."""
+    """`[libvirt]`; times in seconds. `machine_types` maps architecture to machine type, and
+    `origins` the names of options to the files that set them."""
 
     connection_uri: str
     virt_type: Optional[str]
@@ -41,6 +42,7 @@ class LibvirtSettings:
     keepalive_interval: int
     emulator_timeout: float
     trials: bool
+    origins: Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,12 @@ class PlacementSettings:
 
 @dataclass(frozen=True)
 class TraitSettings:
-    """`[traits]`."""
+    """`[traits]`; `origins` maps the names of options to the files that set them."""
 
     standard: bool
     overrides: tuple[Override, ...]
     emulated: tuple[str, ...]
+    origins: Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,7 @@ def _settings(
             keepalive_interval=libvirt.keepalive_interval,
             emulator_timeout=libvirt.emulator_timeout,
             trials=libvirt.trials,
+            origins=configfile.origins(files, "libvirt"),
         ),
         placement=PlacementSettings(
             provider_uuid=placement.provider_uuid or None,
@@ -197,6 +201,7 @@ def _settings(
             standard=traits.standard == "auto",
             overrides=checked("traits", "override", values.overrides),
             emulated=tuple(traits.emulated),
+            origins=configfile.origins(files, "traits"),
         ),
         records=RecordSettings(conf.records.enabled, conf.records.retention),
         metrics=MetricsSettings(

@@ -57,6 +57,11 @@ def origin(files: Sequence[ConfigFile], group: str, name: str) -> Optional[Path]
     return next(having, None)
 
 
+def origins(files: Sequence[ConfigFile], group: str) -> Mapping[str, Path]:
+    """The same for all options of a section that any file sets."""
+    return {name: file.path for file in files for name in file.groups.get(group, {})}
+
+
 def check(path: Path) -> ConfigFile:
     """Refuse a file that is missing, unreadable, malformed, or has keys capd does not know.
 

@@ -7,7 +7,8 @@ every machine type in question denies it or was refused; unknown otherwise. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Callable, Optional
 
 from capd import names
@@ -45,8 +46,8 @@ def assess(discovery: Discovery, traits: TraitSettings, libvirt: LibvirtSettings
     for override in traits.overrides:
         if not known_name(override.trait):
             problems.append(
-                f"[traits] override: {override.trait} is neither a standard trait nor one of "
-                f"capd's ({CUSTOM}...); ignored"
+                f"{_label('[traits] override', traits.origins)}: {override.trait} is neither a "
+                f"standard trait nor one of capd's ({CUSTOM}...); ignored"
             )
             continue
         support = Support.YES if override.present else Support.NO
@@ -68,12 +69,13 @@ def _missing_defaults(discovery: Discovery, libvirt: LibvirtSettings) -> Iterato
     """A slip in hw_machine_type takes all traits of the default family away."""
     if not discovery.complete:
         return
+    option = _label("[libvirt] hw_machine_type", libvirt.origins)
     for arch, name in sorted(libvirt.machine_types.items()):
         there = {row.name for row in discovery.machines if row.arch == arch}
         if there and name not in there:
             yield (
-                f"[libvirt] hw_machine_type = {arch}={name}, but this host has no such machine "
-                "type: images that name none cannot start here"
+                f"{option} = {arch}={name}, but this host has no such machine type: images that "
+                "name none cannot start here"
             )
 
 
@@ -85,8 +87,8 @@ def _no_architectures(
         return
     listed = {row.arch for row in discovery.machines}
     for option, words in (
-        ("[libvirt] hw_machine_type", sorted(libvirt.machine_types)),
-        ("[traits] emulated", traits.emulated),
+        (_label("[libvirt] hw_machine_type", libvirt.origins), sorted(libvirt.machine_types)),
+        (_label("[traits] emulated", traits.origins), traits.emulated),
     ):
         for word in words:
             if word not in listed and word not in ARCHITECTURES:
@@ -94,6 +96,12 @@ def _no_architectures(
                     f"{option}: {word} is no architecture by libvirt's name, so that nothing "
                     f"follows from it; this host has {', '.join(sorted(listed)) or 'none'}"
                 )
+
+
+def _label(option: str, origins: Mapping[str, Path]) -> str:
+    """An option with the file that sets it, where that is known."""
+    path = origins.get(option.rpartition(" ")[2])
+    return f"{path}: {option}" if path else option
 
 
 _RANK = {Support.NO: 0, Support.UNKNOWN: 1, Support.YES: 2}

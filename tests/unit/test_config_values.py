@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,24 @@ def test_a_dollar_in_novas_database_url(
     )
     assert main(["--config-file", str(path), "image-property", *verb]) == 2
     assert capsys.readouterr().err == f"capd: [api_database] connection: {_DOLLAR}\n"
+
+
+def test_what_does_not_fit_the_host_is_named_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nova = _write(tmp_path / "nova.conf", "[libvirt]\nhw_machine_type = x86_64=q53, X86=pc\n")
+    own = _write(
+        tmp_path / "capd.conf",
+        "[traits]\noverride = +CUSTOM_SOMEBODY\nemulated = arm64\n",
+    )
+    files = ["--config-file", str(nova), "--config-file", str(own)]
+    recorded = str(Path(__file__).parents[2] / "fixtures" / "captures" / "bookworm")
+    assert main([*files, "--dump", "--json", "--from", recorded]) == 1
+    problems = json.loads(capsys.readouterr().out)["problems"]
+    assert [problem.partition(",")[0] for problem in problems] == [
+        f"{nova}: [libvirt] hw_machine_type = x86_64=q53",
+        f"{nova}: [libvirt] hw_machine_type: X86 is no architecture by libvirt's name",
+        f"{own}: [traits] emulated: arm64 is no architecture by libvirt's name",
+        f"{own}: [traits] override: CUSTOM_SOMEBODY is neither a standard trait nor one of "
+        "capd's (CUSTOM_CAPD_...); ignored",
+    ]
