@@ -44,6 +44,7 @@ def test_no_mode_shows_the_password_of_the_connection(
     path.write_text(
         f"[DEFAULT]\nstate_dir = {tmp_path / 'state'}\n"
         "[libvirt]\nconnection_uri = qemu+tcp://u:secretpw@localhost:1/system\n"
+        "[placement]\nauth_type = none\nendpoint = http://127.0.0.1:1\n"
     )
     path.chmod(0o600)
     done = subprocess.run(
