@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Optional
 
-from capd import longline
+from capd import authoptions, longline
 from capd.config import Settings
 from capd.errors import CapdError, ConfigError
 from capd.facts import Discovery, Support
@@ -24,6 +24,11 @@ def placement(
     settings: Settings, discovery: Optional[Discovery], assessment: Optional[Assessment]
 ) -> Iterator[Finding]:
     """Placement: reached, authenticated, allowed to write; the provider, and Nova's care of it."""
+    try:
+        authoptions.check(settings.conf)
+    except ConfigError as error:
+        yield fail("configuration", error)
+        return
     client = Placement(settings)
     client.begin()
     try:
@@ -42,8 +47,6 @@ def placement(
             yield from _provider(client, settings, identity, wanted)
         else:
             yield warn("provider", "unknown: libvirt did not give the host's name")
-    except ConfigError as error:
-        yield fail("configuration", error)
     except CapdError as error:
         yield fail("placement", error)
 

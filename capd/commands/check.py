@@ -9,8 +9,8 @@ import sys
 HELP = "check what capd depends on"
 DESCRIPTION = (
     "One line for each thing checked, with the cure. Exits 1 if anything failed, 2 if the "
+    "configuration cannot be used."
 )
-"configuration cannot be used."
 
 _COLOURS = {"PASS": "\033[32m", "WARN": "\033[33m", "FAIL": "\033[31m"}
 

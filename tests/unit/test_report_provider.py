@@ -303,3 +303,13 @@ def test_check_knows_that_the_provider_is_to_be_created(
         found = list(checkcloud.placement(settings, None, None))
     assert [f"{one.level.value} {one.subject}: {one.text}" for one in found][-1] == line
     assert server.fake.providers == {}
+
+
+def test_check_of_an_option_that_cannot_be_used(tmp_path: Path) -> None:
+    settings = configure(tmp_path, placement="endpoint = 127.0.0.1:1\ntoken = x\n")
+    (found,) = checkcloud.placement(settings, None, None)
+    assert (found.level.value, found.subject, found.text) == (
+        "FAIL",
+        "configuration",
+        "[placement] endpoint is no address with http:// or https:// in front",
+    )
