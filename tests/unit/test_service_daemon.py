@@ -429,7 +429,7 @@ def test_check_goes_on_after_a_failure(settings: Settings) -> None:
     findings = list(check.everything(settings.files))
     by = {(found.subject, found.level.value) for found in findings}
     assert ("libvirt", "FAIL") in by
-    assert ("configuration", "FAIL") in by  # no Placement
+    assert ("placement", "FAIL") in by  # none is configured
     assert ("configuration", "PASS") in by
     assert ("store", "PASS") in by
     assert {"kvm", "clock"} <= {found.subject for found in findings}
