@@ -52,6 +52,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
     Says nothing of what is missing, nor of an unknown plugin.
     """
+    import_requests()
     from keystoneauth1 import exceptions
 
     for name in group(conf):

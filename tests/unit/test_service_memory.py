@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,34 @@ def test_requests_comes_without_its_guessers_and_reads_utf_8() -> None:
     )
     assert done.stdout.splitlines() == ["[]", "{'name': 'Zürich'} {\"name\": \"Zürich\"}"]
     assert done.stderr == ""
+
+
+_WHOLE = """
+import sys
+from capd import cli
+cli.main(sys.argv[1:])
+print(sorted({"requests", "chardet", "charset_normalizer"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("mode", ["--dump", "--once"])
+def test_no_mode_loads_the_guessers(tmp_path: Path, mode: str) -> None:
+    """However its imports are ordered; Placement cannot be reached here."""
+    path = tmp_path / "capd.conf"
+    path.write_text(
+        f"[DEFAULT]\nstate_dir = {tmp_path / 'state'}\n"
+        "[placement]\nauth_type = none\nendpoint = http://127.0.0.1:1\n"
+    )
+    recording = REPOSITORY / "fixtures" / "hosts" / "bookworm-s390x"
+    words = ["--config-file", str(path), mode, "--from", str(recording)]
+    done = subprocess.run(
+        [sys.executable, "-c", _WHOLE, *words],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == "['requests']"
 
 
 @pytest.mark.parametrize(
