@@ -246,8 +246,9 @@ class Hypervisor:
     def _each(
         self, what: str, calls: Iterable[tuple[T, Callable[..., Any], tuple[Any, ...]]]
     ) -> Iterator[tuple[T, Outcome[str]]]:
+        left: list[Any] = []
         outcomes = self._caller.each(
-            calls,
+            self._until_given_up(calls, left),
             timeout=self.settings.call_timeout,
             workers=self._workers,
             extend=self._still_working,
@@ -262,15 +263,25 @@ class Hypervisor:
                     error = explain(self.uri, what, outcome.error, self.settings.call_timeout)
                     self._check_alive(error)
                     yield key, Outcome(None, error)
-                if time.monotonic() > self.give_up:
-                    raise LibvirtTimeout(
-                        f"{self.uri}: the sweep took longer than "
-                        f"{self.settings.sweep_timeout:g} s",
-                        culprit=self.uri,
-                        cure="libvirt is slow; [libvirt] sweep_timeout sets the limit",
-                    )
         except TooManyStuck as stuck:
             raise explain(self.uri, what, stuck, 0) from None
+        if left:
+            raise LibvirtTimeout(
+                f"{self.uri}: the sweep took longer than {self.settings.sweep_timeout:g} s",
+                culprit=self.uri,
+                cure="libvirt is slow; [libvirt] sweep_timeout sets the limit",
+            )
+
+    def _until_given_up(self, calls: Iterable[T], left: list[T]) -> Iterator[T]:
+        """`calls` as long as there is time; `left` gets the first for which there was none.
+
+        What is on its way then is waited for, so that no call is abandoned without need.
+        """
+        for call in calls:
+            if time.monotonic() > self.give_up:
+                left.append(call)
+                return
+            yield call
 
     def _check_alive(self, error: LibvirtError) -> None:
         """End a sweep with `error` if it says that libvirt no longer answers anything."""

@@ -12,9 +12,14 @@ from typing import Any
 import libvirt
 import pytest
 
+from capd import config
+from capd.discover import discover
+from capd.hypervisor import Hypervisor
+from capd.live import LiveWitness
 from tests.oracle import brute
 from tests.rig.libvirtd import Libvirtd
 from tests.rig.placement import Placement
+from tests.rig.proxy import Proxy
 
 ROOT = Path(__file__).parents[2]
 
@@ -250,3 +255,31 @@ def test_dump_for_a_person_is_plain_in_a_pipe_and_names_everything(
         assert words in done.stdout
     ide = next(line for line in done.stdout.splitlines() if line.split()[:1] == ["ide"])
     assert ide.split()[1:3] == ["yes", "-"]
+
+
+def test_a_sweep_out_of_time_keeps_what_it_has_and_the_connection(
+    libvirtd_x86: Libvirtd, tmp_path: Path
+) -> None:
+    """B28: no call is abandoned for it, so the connection stays good for the next look."""
+    with Proxy(tmp_path / "slow", libvirtd_x86.socket, delay=0.1) as proxy:
+        uri = f"qemu:///system?socket={proxy.path}"
+        conf = configuration(
+            tmp_path, f"[libvirt]\nconnection_uri = {uri}\nsweep_timeout = 3\ntrials = false\n"
+        )
+        settings = config.load([Path(conf)])
+        hypervisor = Hypervisor(settings.libvirt)
+        hypervisor.open()
+        try:
+            found = discover(settings, LiveWitness(hypervisor, settings.libvirt))
+            answered = [row for row in found.machines if row.error is None]
+            assert 5 < len(answered) < 60
+            missing = len(found.machines) - len(answered)
+            assert found.problems == (
+                f"{missing} machine types not asked: {uri}: the sweep took longer than 3 s",
+            )
+            assert {row.error for row in found.machines if row.error is not None} == {
+                f"not asked: {uri}: the sweep took longer than 3 s"
+            }
+            assert (hypervisor.stuck, hypervisor.alive()) == (0, True)
+        finally:
+            hypervisor.close()

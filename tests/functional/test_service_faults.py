@@ -198,6 +198,32 @@ def test_b28_b74_slow_libvirt_ready_at_once_and_the_watchdog_fed(
         assert service.stop()[1] < 5
 
 
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(not WIDE, reason="a quarter of an hour of waiting; CAPD_WIDE=1 runs it")
+def test_b28_every_call_takes_4_s(
+    make: Make, make_libvirtd: Callable[..., Libvirtd], tmp_path: Path
+) -> None:
+    """With the options as they are by default: native machine types come, nothing is lost."""
+    slow = make_libvirtd(emulators=["x86_64"])
+    native = {"CUSTOM_CAPD_MACHINE_Q35", "COMPUTE_STORAGE_BUS_VIRTIO"}
+    defaults = "call_timeout = 20\nconnect_timeout = 30\nkeepalive_interval = 5\n"
+    with (
+        Proxy(tmp_path / "slow", slow.socket, delay=4) as proxy,
+        make(socket=str(proxy.path), extra=defaults, watchdog=60.0) as case,
+    ):
+        service, begun = case.service, time.monotonic()
+        service.wait("READY", lambda: service.ready is not None, 10)
+        service.wait("native traits", lambda: native <= case.traits(), 1500)
+        print(f"4 s per call: native traits after {time.monotonic() - begun:.0f} s")
+        service.wait("the end of the look", lambda: "discovery fails" in service.status, 600)
+        assert "libvirt went away" not in service.text
+        settled = case.traits()
+        assert len(settled) > 150
+        time.sleep(60)
+        assert case.traits() >= settled
+        assert service.stop()[1] < 5
+
+
 def test_b43_daemon_that_goes_mute_in_the_middle_of_a_sweep(
     make: Make, hypervisor: Libvirtd, tmp_path: Path
 ) -> None:
