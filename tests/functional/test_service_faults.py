@@ -215,7 +215,9 @@ def test_b28_every_call_takes_4_s(
         service.wait("READY", lambda: service.ready is not None, 10)
         service.wait("native traits", lambda: native <= case.traits(), 1500)
         print(f"4 s per call: native traits after {time.monotonic() - begun:.0f} s")
-        service.wait("the end of the look", lambda: "discovery fails" in service.status, 600)
+        # the rest of the look does not fit into sweep_timeout: it is unknown, and no failure
+        service.wait("the end of the look", service.passed, 600)
+        assert "the sweep took longer than 900 s" in service.text
         assert "libvirt went away" not in service.text
         settled = case.traits()
         assert len(settled) > 150
