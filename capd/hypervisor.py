@@ -233,9 +233,9 @@ class Hypervisor:
     ) -> Iterator[tuple[T, Outcome[Any]]]:
         """Run calls (key, function, arguments), `[libvirt] workers` at a time; outcomes as they
         come, with a LibvirtError where one failed. No limit but each call's own."""
-        timeout, workers = self.settings.call_timeout, self._workers
+        timeout = self.settings.call_timeout
         try:
-            for key, outcome in self._caller.each(calls, timeout=timeout, workers=workers):
+            for key, outcome in self._caller.each(calls, timeout=timeout, workers=self._workers):
                 self.calls += 1
                 if outcome.error is not None:
                     outcome = Outcome(None, explain(self.uri, what, outcome.error, timeout))
@@ -257,12 +257,11 @@ class Hypervisor:
         try:
             for key, outcome in outcomes:
                 self.calls += 1
-                if outcome.error is None:
-                    yield key, outcome
-                else:
+                if outcome.error is not None:
                     error = explain(self.uri, what, outcome.error, self.settings.call_timeout)
                     self._check_alive(error)
-                    yield key, Outcome(None, error)
+                    outcome = Outcome(None, error)
+                yield key, outcome
         except TooManyStuck as stuck:
             raise explain(self.uri, what, stuck, 0) from None
         if left:
@@ -273,10 +272,8 @@ class Hypervisor:
             )
 
     def _until_given_up(self, calls: Iterable[T], left: list[T]) -> Iterator[T]:
-        """`calls` as long as there is time; `left` gets the first for which there was none.
-
-        What is on its way then is waited for, so that no call is abandoned without need.
-        """
+        """`calls` as long as there is time; `left` gets the first for which there was none. What
+        is on its way then is waited for, so that no call is abandoned without need."""
         for call in calls:
             if time.monotonic() > self.give_up:
                 left.append(call)
