@@ -17,6 +17,7 @@ from typing import Callable, Optional
 import pytest
 
 from capd.errors import StoreError
+from capd.records.definitions import Definitions
 from capd.records.records import Property, Record, Source, assign
 from capd.records.recordstore import RecordStore
 from capd.store import Store
@@ -143,7 +144,8 @@ def test_killed_before_every_single_statement(tmp_path: Path) -> None:
                 records.update(record(0).uuid, lambda _: (record(0, 1), "rebuilt"), 2.0)
                 records.update(record(1).uuid, lambda _: (record(1, 1), "recorded"), 2.0)
                 records.vanish(record(1).uuid, 3.0)
-                records.keep_definition(record(0).uuid, "<domain/>", 3.0)
+                definitions = Definitions(store)
+                definitions.left(definitions.keep(record(0).uuid, "<domain/>", 3.0), "<other/>")
                 records.purge(10.0)
 
         pid, reading = forked(work)
