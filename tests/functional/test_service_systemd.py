@@ -301,7 +301,7 @@ def test_b74_a_slow_libvirt_does_not_starve_the_watchdog(host: Host) -> None:
 
 
 def test_b76_a_hung_daemon_is_killed_by_the_watchdog(host: Host) -> None:
-    """Stopped in the middle, it pings no more; systemd wakes it with SIGABRT and starts it anew."""
+    """Stopped in the middle, it pings no more; systemd wakes it with SIGABRT and restarts it."""
     machine, before = host.machine, host.traits()
     host.configure()
     host.fresh()
