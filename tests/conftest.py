@@ -25,6 +25,7 @@ from typing import Any, Callable, TypeVar
 
 import pytest
 
+from tests.parts import running
 from tests.rig import nova
 from tests.rig.base import Unavailable
 from tests.rig.databases import MariaDB, PostgreSQL
@@ -33,17 +34,6 @@ from tests.rig.libvirtd import Libvirtd
 from tests.rig.placement import Placement
 
 Part = TypeVar("Part")
-
-
-def _running(part: Any) -> Iterator[Any]:
-    try:
-        part.start()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        yield part
-    finally:
-        part.stop()
 
 
 def _factory(kind: Callable[..., Part]) -> Iterator[Callable[..., Part]]:
@@ -68,7 +58,7 @@ def _factory(kind: Callable[..., Part]) -> Iterator[Callable[..., Part]]:
 @pytest.fixture(scope="session")
 def libvirtd() -> Iterator[Libvirtd]:
     """A private libvirtd with all emulators, probed already."""
-    for daemon in _running(Libvirtd()):
+    for daemon in running(Libvirtd()):
         daemon.warm_up()
         yield daemon
 
@@ -76,7 +66,7 @@ def libvirtd() -> Iterator[Libvirtd]:
 @pytest.fixture(scope="session")
 def libvirtd_x86() -> Iterator[Libvirtd]:
     """A private libvirtd with x86_64's emulator only, probed already."""
-    for daemon in _running(Libvirtd(emulators=["x86_64"])):
+    for daemon in running(Libvirtd(emulators=["x86_64"])):
         daemon.warm_up()
         yield daemon
 
@@ -90,7 +80,7 @@ def make_libvirtd() -> Iterator[Callable[..., Libvirtd]]:
 @pytest.fixture(scope="session")
 def placement() -> Iterator[Placement]:
     """A Placement on SQLite."""
-    yield from _running(Placement())
+    yield from running(Placement())
 
 
 @pytest.fixture
@@ -102,7 +92,7 @@ def make_placement() -> Iterator[Callable[..., Placement]]:
 @pytest.fixture(scope="session")
 def keystone() -> Iterator[Keystone]:
     """A keystone."""
-    yield from _running(Keystone())
+    yield from running(Keystone())
 
 
 @pytest.fixture
@@ -114,7 +104,7 @@ def make_keystone() -> Iterator[Callable[..., Keystone]]:
 @pytest.fixture(scope="session")
 def keystone_placement(keystone: Keystone) -> Iterator[Placement]:
     """A Placement that takes keystone's tokens; user `capd`, password `secret` may write."""
-    for placement in _running(Placement(keystone_authtoken=keystone.authtoken)):
+    for placement in running(Placement(keystone_authtoken=keystone.authtoken)):
         keystone.register("placement", placement.url)
         keystone.create_user("capd", "secret")
         yield placement
@@ -123,7 +113,7 @@ def keystone_placement(keystone: Keystone) -> Iterator[Placement]:
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDB]:
     """A MariaDB server."""
-    yield from _running(MariaDB())
+    yield from running(MariaDB())
 
 
 @pytest.fixture
@@ -135,7 +125,7 @@ def make_mariadb() -> Iterator[Callable[..., MariaDB]]:
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[PostgreSQL]:
     """A PostgreSQL server."""
-    yield from _running(PostgreSQL())
+    yield from running(PostgreSQL())
 
 
 @pytest.fixture(scope="session")

@@ -403,11 +403,12 @@ def test_exit_code_where_placement_cannot_be_asked(tmp_path: Path, cloud: Cloud)
     assert "Traceback" not in done.stderr
 
 
-def test_a_web_page_in_place_of_placement_is_named(tmp_path: Path, cloud: Cloud) -> None:
+def asked_of(body: bytes, kind: str, tmp_path: Path, cloud: Cloud) -> tuple[str, str]:
+    """What match prints on stderr about a server that answers everything so, and its address."""
     with FakeServer(FakePlacement()) as server:
 
         def page(handler: Any, method: str, path: str) -> bool:
-            handler.reply(200, b"<html>It works!</html>", "text/html")
+            handler.reply(200, body, kind)
             return True
 
         server.script = page
@@ -417,29 +418,22 @@ def test_a_web_page_in_place_of_placement_is_named(tmp_path: Path, cloud: Cloud)
         )
         done = capd(Cloud(cloud.service, settings), "--property", "hw_disk_bus=ide")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == (
-        f"capd: Placement at {server.url} answered with something that is not JSON (GET /) (check "
+    return done.stderr, server.url
+
+
+def test_a_web_page_in_place_of_placement_is_named(tmp_path: Path, cloud: Cloud) -> None:
+    said, url = asked_of(b"<html>It works!</html>", "text/html", tmp_path, cloud)
+    assert said == (
+        f"capd: Placement at {url} answered with something that is not JSON (GET /) (check "
         "that the endpoint is Placement's and no web page or proxy answers for it)\n"
     )
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b"3", b'{"versions": 3}'])
 def test_json_that_is_not_placements_is_named(tmp_path: Path, cloud: Cloud, body: bytes) -> None:
-    with FakeServer(FakePlacement()) as server:
-
-        def other(handler: Any, method: str, path: str) -> bool:
-            handler.reply(200, body)
-            return True
-
-        server.script = other
-        settings = tmp_path / "capd.conf"
-        settings.write_text(
-            f"[placement]\nauth_type = admin_token\nendpoint = {server.url}\ntoken = admin\n"
-        )
-        done = capd(Cloud(cloud.service, settings), "--property", "hw_disk_bus=ide")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == (
-        f"capd: Placement at {server.url} answered without the microversions it knows (check "
+    said, url = asked_of(body, "application/json", tmp_path, cloud)
+    assert said == (
+        f"capd: Placement at {url} answered without the microversions it knows (check "
         "that the endpoint is Placement's and no web page or proxy answers for it)\n"
     )
 

@@ -18,7 +18,8 @@ from typing import Any, Callable
 
 import pytest
 
-from tests.rig.base import REPOSITORY, Unavailable, program
+from tests.parts import running
+from tests.rig.base import REPOSITORY, program
 from tests.rig.keystone import Keystone
 from tests.rig.libvirtd import Libvirtd
 from tests.rig.placement import Placement
@@ -34,29 +35,14 @@ WIDE = bool(os.environ.get("CAPD_WIDE"))
 def hypervisor() -> Iterator[Libvirtd]:
     """A libvirtd that these tests may break; two architectures."""
     daemon = Libvirtd(emulators=["x86_64", "aarch64"])
-    try:
-        daemon.start()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        daemon.warm_up()
-        yield daemon
-    finally:
-        daemon.stop()
+    yield from running(daemon, Libvirtd.warm_up)
 
 
 @pytest.fixture(scope="module")
 def control() -> Iterator[Placement]:
     """A Placement that these tests may take down."""
     placement = Placement()
-    try:
-        placement.start()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        yield placement
-    finally:
-        placement.stop()
+    yield from running(placement)
 
 
 class Case:

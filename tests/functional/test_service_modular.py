@@ -15,7 +15,8 @@ from typing import Any, Callable
 
 import pytest
 
-from tests.rig.base import Unavailable, wait_for
+from tests.parts import running
+from tests.rig.base import wait_for
 from tests.rig.libvirtd import Libvirtd
 from tests.rig.placement import Placement
 from tests.rig.program import Done, capd
@@ -36,15 +37,7 @@ GUEST = """<domain type='qemu'><name>{name}</name><memory>65536</memory>
 def virtqemud() -> Iterator[Libvirtd]:
     """A virtqemud that these tests may break; two architectures."""
     daemon = Libvirtd(emulators=["x86_64", "aarch64"], modular=True)
-    try:
-        daemon.start()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        daemon.warm_up()
-        yield daemon
-    finally:
-        daemon.stop()
+    yield from running(daemon, Libvirtd.warm_up)
 
 
 def operator(daemon: Libvirtd, *arguments: str, uri: str = "", **options: Any) -> Done:

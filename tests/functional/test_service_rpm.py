@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.parts import running
 from tests.rig.base import REPOSITORY, Unavailable, program, wait_for
 from tests.rig.nspawn import Machine
 
@@ -156,14 +157,7 @@ def machine(rpm: Path) -> Iterator[Machine]:
     """Debian 12 with users, groups and systemd, and an RPM whose modules are where its Python
     looks."""
     booted = Machine("bookworm")
-    try:
-        booted.start()
-    except Unavailable as reason:
-        pytest.skip(str(reason))
-    try:
-        yield booted
-    finally:
-        booted.stop()
+    yield from running(booted)
 
 
 def _rpm(machine: Machine, *options: str) -> str:
