@@ -315,7 +315,43 @@ def test_b76_a_hung_daemon_is_killed_by_the_watchdog(host: Host) -> None:
     assert "Fatal Python error: Aborted" in text
     assert "capd/daemon.py" in text  # the stacks say where it was
     assert host.traits() == before
-    machine.run("rm", "-r", "/etc/systemd/system/capd.service.d")
+
+
+_DEAD_MOUNT = """
+import os, time
+real = os.stat
+def dead(path, *arguments, **options):
+    while str(path) == "/usr/bin/qemu-system-x86_64" and os.path.exists("/opt/hang/dead"):
+        time.sleep(0.1)
+    return real(path, *arguments, **options)
+os.stat = dead
+"""
+
+
+def test_b76_a_hung_pass_is_killed_by_the_watchdog(host: Host) -> None:
+    """A worker that hangs ends the pings once the step's limit is over; systemd restarts it.
+
+    A file system that no longer answers (NFS whose server is gone) holds a stat() for ever, and
+    no deadline of capd's own covers that; `_DEAD_MOUNT` is such a stat().
+    """
+    machine, before = host.machine, host.traits()
+    machine.run("install", "-d", "/opt/hang")
+    machine.write("/opt/hang/sitecustomize.py", _DEAD_MOUNT)
+    drop_in = "/etc/systemd/system/capd.service.d/hang.conf"
+    machine.write(drop_in, "[Service]\nEnvironment=PYTHONPATH=/opt/hang\n")
+    machine.run("systemctl", "daemon-reload")
+    host.fresh()
+    restarts, begun = host.restarts(), time.monotonic()
+    machine.run("touch", "/opt/hang/dead")
+    wait_for("the watchdog", lambda: host.restarts() > restarts, 60)
+    print(f"{machine.suite}: hung pass killed after {time.monotonic() - begun:.0f} s")
+    machine.run("rm", "/opt/hang/dead")
+    wait_for("recovery", lambda: host.active() and host.passed(), 60)
+    text = machine.journal()
+    assert "Watchdog timeout" in text
+    assert "/opt/hang/sitecustomize.py" in text  # the stacks name the culprit
+    assert host.traits() == before
+    machine.run("rm", "-r", "/etc/systemd/system/capd.service.d", "/opt/hang")
     machine.run("systemctl", "daemon-reload")
 
 
